@@ -1,0 +1,68 @@
+"""The resolved settings of a run: what run.json records and every process computes with."""
+
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from spade_contracts.base import Document
+from spade_contracts.config.environments import EnvironmentsConfig
+from spade_contracts.config.learner import LearnerConfig
+from spade_contracts.config.play import PlayConfig
+from spade_contracts.config.rewards import RewardsConfig
+from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.config.switches import LogProbTemperature, Switches
+
+
+class Profile(StrEnum):
+    """Whose numbers: `Paper` reproduces the reference, `Corrected` fixes its defects."""
+
+    CORRECTED = "Corrected"
+    PAPER = "Paper"
+
+
+class MethodConfig(Document):
+    """Everything that decides the numbers of a run; immutable once a run is accepted."""
+
+    profile: Profile
+    """Where the defaults came from."""
+    seed: int = Field(ge=0, le=2**31 - 1)
+    """Root of every random draw."""
+    environments: EnvironmentsConfig
+    """Environments of a cycle."""
+    play: PlayConfig
+    """Plays of a rollout."""
+    rewards: RewardsConfig
+    """Returns and credit."""
+    learner: LearnerConfig
+    """Optimisation and layout."""
+    limits: SandboxLimits
+    """What a program may use."""
+    switches: Switches
+    """Named differences between the profiles."""
+
+    @model_validator(mode="after")
+    def _combinations(self) -> "MethodConfig":
+        env = self.environments
+        if env.active_skills > len(env.skills):
+            raise ValueError(
+                f"environments.activeSkills ({env.active_skills}) is more than the {len(env.skills)} skills; "
+                "name more skills or lower it"
+            )
+        if len(set(env.skills)) != len(env.skills):
+            raise ValueError("environments.skills names a skill twice; name each once")
+        if self.switches.log_prob_temperature is LogProbTemperature.SAMPLING:
+            for where, sampling in (("environments.designer", env.designer.sampling), ("play", self.play.sampling)):
+                if sampling.top_p < 1 or sampling.top_k > 0:
+                    raise ValueError(
+                        f"{where}.sampling cuts the distribution (topP {sampling.top_p}, topK {sampling.top_k}), which the "
+                        "learner cannot renormalise; use topP 1 and topK -1, or switches.logProbTemperature: One"
+                    )
+        return self
+
+    def cycle_of(self, rollout: int) -> int:
+        """The cycle that a rollout belongs to."""
+        return rollout // self.environments.cycle_length
+
+    def starts_cycle(self, rollout: int) -> bool:
+        """Whether new environments are designed before this rollout."""
+        return rollout % self.environments.cycle_length == 0

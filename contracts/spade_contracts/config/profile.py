@@ -1,0 +1,132 @@
+"""The defaults of each profile, constant by constant, and how a user's settings are laid over them."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from spade_contracts.config import switches as sw
+from spade_contracts.config.method import MethodConfig, Profile
+from spade_contracts.config.partial import merged
+from spade_contracts.errors import InvalidInput
+
+# method.md §1.4, in the launchers' order
+GAMES_SKILLS = (
+    "Mathematical Reasoning",
+    "Logical Deduction",
+    "Spatial Reasoning",
+    "Pattern Recognition",
+    "Optimization",
+    "Causal Inference",
+)
+
+
+def paper_defaults() -> dict[str, Any]:
+    """The games recipe of the reference (method.md §1.3, §1.5, §5.4, §6, §8.1)."""
+    return {
+        "profile": Profile.PAPER,
+        "seed": 42,
+        "environments": {
+            "domain": "Games",
+            "per_cycle": 24,
+            "cycle_length": 4,
+            "skills": GAMES_SKILLS,
+            "active_skills": 3,
+            "difficulty": "medium",
+            "designer": {
+                "sampling": {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_new_tokens": 16384},
+                "prompt_template": "Full",
+                "attempts": 5,
+                "generation_timeout_seconds": 300.0,
+            },
+            "hints": {
+                "sampling": {"temperature": 0.3, "top_p": 0.9, "top_k": -1, "max_new_tokens": 4096},
+                "attempts": 3,
+            },
+            "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
+            "corpus": {"uri": "package:mini", "max_words": 6000},
+            "verification": {"max_source_bytes": 100_000},
+        },
+        "play": {
+            "plays_per_environment": 8,
+            "hinted_plays": 16,
+            "sampling": {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_new_tokens": 8192},
+            "prompt_template": "Full",
+            "max_turns": 25,
+            "context_tokens": 32768,
+            "turn_timeout_seconds": 300.0,
+            "episode_attempts": 2,
+        },
+        "rewards": {
+            "variant": "Blend",
+            "plateau": {"low": 0.4, "high": 0.6, "ramp": 0.25},
+            "plateau_weight": 0.6,
+            "regret_weight": 0.4,
+            "regret_scale": 0.15,
+            "designer_scale_cap": 50.0,
+        },
+        "learner": {
+            "ranks": 1,
+            "parallelism": {"tensor": 1, "pipeline": 1, "context": 1, "expert": 1},
+            "optimizer": {
+                "learning_rate": 1e-6,
+                "beta1": 0.9,
+                "beta2": 0.98,
+                "weight_decay": 0.1,
+                "clip_gradient_norm": 1.0,
+            },
+            "loss": {
+                "clip_low": 0.2,
+                "clip_high": 0.28,
+                "importance_low": 0.0,
+                "importance_high": 2.0,
+                "kl_coefficient": 0.0,
+                "max_tokens_per_microbatch": 8192,
+            },
+            "checkpoint_every": 16,
+        },
+        "limits": {},
+        "switches": {
+            "log_prob_temperature": sw.LogProbTemperature.ONE,
+            "episode_seeds": sw.EpisodeSeeds.NULL_UNHINTED,
+            "environment_fault_credit": sw.EnvironmentFaultCredit.PLAYER,
+            "failed_hinted_plays": sw.FailedHintedPlays.ZERO,
+            "boxed_action": sw.BoxedAction.FIRST,
+            "leftover_designer_samples": sw.LeftoverDesignerSamples.DROPPED,
+            "batch_denominator": sw.BatchDenominator.FIXED,
+        },
+    }
+
+
+def corrected_defaults() -> dict[str, Any]:
+    """The same recipe with its defects fixed; sampling is untruncated so that the learner's numbers are exact."""
+    untruncated = {"top_p": 1.0, "top_k": -1}
+    corrections = {
+        "profile": Profile.CORRECTED,
+        "environments": {"designer": {"sampling": untruncated}},
+        "play": {"sampling": untruncated, "episode_attempts": 3},
+        "learner": {"checkpoint_every": 4},
+        "switches": {
+            "log_prob_temperature": sw.LogProbTemperature.SAMPLING,
+            "episode_seeds": sw.EpisodeSeeds.SHARED,
+            "environment_fault_credit": sw.EnvironmentFaultCredit.DESIGNER,
+            "failed_hinted_plays": sw.FailedHintedPlays.DROPPED,
+            "boxed_action": sw.BoxedAction.LAST,
+            "leftover_designer_samples": sw.LeftoverDesignerSamples.TRAINED,
+            "batch_denominator": sw.BatchDenominator.REAL_SAMPLES,
+        },
+    }
+    return merged(paper_defaults(), corrections)
+
+
+def resolve(profile: Profile, patch: dict[str, Any]) -> MethodConfig:
+    """The profile's settings with the user's laid over them, checked as a whole.
+
+    `patch` holds field names (snake_case), nested. Raises InvalidInput that names the field and what to write.
+    """
+    defaults = paper_defaults() if profile is Profile.PAPER else corrected_defaults()
+    try:
+        return MethodConfig.model_validate(merged(defaults, patch))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["spec", *(str(part) for part in first["loc"])])
+        raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error

@@ -1,0 +1,73 @@
+"""Differences between the profiles beyond plain values: one named switch each (design §9, method.md §13.2)."""
+
+from enum import StrEnum
+
+from spade_contracts.base import Document
+
+
+class LogProbTemperature(StrEnum):
+    """D10: at which temperature the learner's log-probabilities are taken."""
+
+    SAMPLING = "Sampling"
+    ONE = "One"
+
+
+class EpisodeSeeds(StrEnum):
+    """D2: whether both arms play explicit, shared seeds, or the unhinted arm resets with a null seed."""
+
+    SHARED = "Shared"
+    NULL_UNHINTED = "NullUnhinted"
+
+
+class EnvironmentFaultCredit(StrEnum):
+    """D16: who pays when a program crashes in play."""
+
+    DESIGNER = "Designer"
+    PLAYER = "Player"
+
+
+class FailedHintedPlays(StrEnum):
+    """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
+
+    DROPPED = "Dropped"
+    ZERO = "Zero"
+
+
+class BoxedAction(StrEnum):
+    """D19: which boxed command of a reply is the action."""
+
+    LAST = "Last"
+    FIRST = "First"
+
+
+class LeftoverDesignerSamples(StrEnum):
+    """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
+
+    TRAINED = "Trained"
+    DROPPED = "Dropped"
+
+
+class BatchDenominator(StrEnum):
+    """§8.3: what the summed loss is divided by."""
+
+    REAL_SAMPLES = "RealSamples"
+    FIXED = "Fixed"
+
+
+class Switches(Document):
+    """Named differences. Values of `Corrected` come first in each enum."""
+
+    log_prob_temperature: LogProbTemperature
+    """D10."""
+    episode_seeds: EpisodeSeeds
+    """D2."""
+    environment_fault_credit: EnvironmentFaultCredit
+    """D16, and D11 for the designer."""
+    failed_hinted_plays: FailedHintedPlays
+    """D3."""
+    boxed_action: BoxedAction
+    """D19."""
+    leftover_designer_samples: LeftoverDesignerSamples
+    """D6."""
+    batch_denominator: BatchDenominator
+    """method.md §1.2, §8.3."""

@@ -1,0 +1,25 @@
+"""Label and annotation keys on every object we create, and the roles of pods."""
+
+from enum import StrEnum
+
+GROUP = "spade.dev"
+VERSION = "v1alpha1"
+RUN = "spade.dev/run"
+ROLE = "spade.dev/role"
+ROLLOUT = "spade.dev/rollout"
+CYCLE = "spade.dev/cycle"
+ATTEMPT = "spade.dev/attempt"
+TASK_ANNOTATION = "spade.dev/task"
+ISOLATED_GATE = "spade.dev/isolated"
+FIELD_MANAGER = "spade-operator"
+
+
+class Role(StrEnum):
+    """What a pod of a run is for; NetworkPolicies select by it."""
+
+    PREPARE = "prepare"
+    SANDBOX = "sandbox"
+    BEACON = "beacon"
+    ENGINE = "engine"
+    LEARNER = "learner"
+    WORKER = "worker"

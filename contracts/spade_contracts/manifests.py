@@ -1,0 +1,127 @@
+"""Files that say a unit of run storage is finished (design §8). Written last, created exclusively, never changed.
+
+Timings are not in manifests: two runs with the same draws have byte-equal ones.
+"""
+
+from pydantic import Field
+
+from spade_contracts.base import Contract
+from spade_contracts.config import MethodConfig
+
+FORMAT = 1
+
+
+class RunManifest(Contract):
+    """run.json: the resolved configuration of the run; what may change later is not in it."""
+
+    format: int = FORMAT
+    namespace: str
+    name: str
+    model_uri: str
+    method: MethodConfig
+    versions: dict[str, str]
+    """Versions of our packages that shape numbers."""
+
+
+class EnvironmentEntry(Contract):
+    """One accepted environment of a cycle."""
+
+    id: str
+    """`c0004-s003`: cycle and slot."""
+    slot: int
+    attempt: int
+    skill: str
+    file: str
+    """Path below the cycle's folder."""
+    sha256: str
+    document_id: str
+    hint: str | None
+    """The hint text, or None when none could be written."""
+
+
+class BatchManifest(Contract):
+    """cycles/NNNN/batch.json."""
+
+    format: int = FORMAT
+    cycle: int
+    policy_version: int
+    requested: int
+    attempts: int
+    environments: tuple[EnvironmentEntry, ...]
+    rejected: dict[str, int]
+    """`stage/reason` → count over all attempts."""
+    designs: tuple[str, ...]
+    """Names of the part files with the designer's tokens."""
+    verdicts: tuple[str, ...]
+
+
+class EnvironmentReturns(Contract):
+    """What one rollout says of one environment."""
+
+    id: str
+    unhinted: tuple[float, ...]
+    """Returns of the scored and truncated unhinted plays, by play index."""
+    hinted: tuple[float, ...]
+    """Returns of the hinted plays; empty after the cycle's first rollout."""
+    environment_faults: int
+    retired: bool
+    """Whether a live detector retired it: it is not played again."""
+
+
+class RolloutManifest(Contract):
+    """rollouts/NNNN/rollout.json."""
+
+    format: int = FORMAT
+    rollout: int
+    cycle: int
+    policy_version: int
+    planned: int
+    outcomes: dict[str, int]
+    environments: tuple[EnvironmentReturns, ...]
+    verifier_failures: dict[str, int]
+    episodes: tuple[str, ...]
+    """Names of the part files, in reading order."""
+
+
+class StepManifest(Contract):
+    """steps/NNNN/step.json: the optimiser step on rollout NNNN; it makes policy version NNNN+1."""
+
+    format: int = FORMAT
+    rollout: int
+    policy_version: int
+    """The version made."""
+    player_samples: int
+    designer_samples: int
+    samples_sha256: str
+    """SHA-256 over the assembled batch: same storage and settings, same digest."""
+    loss: float
+    gradient_norm: float
+    kl: float
+    importance_mean: float
+    importance_clipped_fraction: float
+    tokens: int
+    parameter_sha256: str
+    """SHA-256 over the fp32 masters by sorted Hugging Face names."""
+    world_size: int
+
+
+class PolicyManifest(Contract):
+    """policies/NNNN/policy.json beside safetensors in Hugging Face's layout."""
+
+    format: int = FORMAT
+    policy_version: int
+    files: dict[str, str]
+    """File name → SHA-256."""
+    tensors: int
+    tensors_sha256: str
+    """SHA-256 over (name, dtype, shape, bytes) of each tensor by sorted name."""
+    parameters: int = Field(ge=0)
+
+
+class CheckpointManifest(Contract):
+    """checkpoints/NNNN/checkpoint.json beside Megatron's torch_dist files."""
+
+    format: int = FORMAT
+    policy_version: int
+    parameter_sha256: str
+    world_size: int

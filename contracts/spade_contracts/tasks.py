@@ -1,0 +1,83 @@
+"""What the operator asks of a Job's pod. A task is the value of the pod's `spade.dev/task` annotation, mounted as a file.
+
+Tasks are small: the method's settings are in run.json. Re-running a finished task changes nothing.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from spade_contracts.base import Contract
+from spade_contracts.config import MethodConfig
+
+TASK_PATH = "/etc/spade/task/task.json"
+TOKENS_PATH = "/etc/spade/tokens"
+
+
+class RunRef(Contract):
+    """Which run a process works for, and where its storage is."""
+
+    namespace: str
+    name: str
+    uid: str
+    storage_uri: str
+    """fsspec URI of the run's folder, such as `file:///storage/default/mini`."""
+
+
+class PrepareTask(Contract):
+    """Check storage, resolve the model into policies/0000, check the corpus, write run.json."""
+
+    kind: Literal["prepare"] = "prepare"
+    run: RunRef
+    model_uri: str
+    method: MethodConfig
+
+
+class DesignTask(Contract):
+    """Design, verify and hint the environments of one cycle."""
+
+    kind: Literal["design"] = "design"
+    run: RunRef
+    cycle: int
+    policy_version: int
+    attempt: int
+    """Attempt of the Job; part files carry it."""
+    workers: int
+    engine_host: str
+    """DNS name whose A records are the ready engines."""
+    sandbox_host: str
+    """DNS name whose A records are the ready sandbox pods."""
+
+
+class PlayTask(Contract):
+    """Play all environments of a rollout."""
+
+    kind: Literal["play"] = "play"
+    run: RunRef
+    rollout: int
+    cycle: int
+    policy_version: int
+    attempt: int
+    workers: int
+    engine_host: str
+    sandbox_host: str
+
+
+Task = Annotated[PrepareTask | DesignTask | PlayTask, Field(discriminator="kind")]
+
+
+class LearnerTask(Contract):
+    """What a learner pod is started with; all else is in run.json."""
+
+    run: RunRef
+    attempt: int
+    nodes: int
+    ranks_per_node: int
+
+
+class EngineTask(Contract):
+    """What an engine pod is started with."""
+
+    run: RunRef
+    args: dict[str, str] = {}
+    """Extra vLLM arguments, `name: value`, from the run's spec."""

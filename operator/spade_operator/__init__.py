@@ -1,0 +1,1 @@
+"""The kopf operator: watches three kinds, decides purely, acts by server-side apply."""

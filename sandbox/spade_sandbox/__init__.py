@@ -1,0 +1,1 @@
+"""Run untrusted environment programs, and judge them: pod (the server in gVisor), client, verify."""

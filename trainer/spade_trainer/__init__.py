@@ -1,0 +1,1 @@
+"""The method: storage, design, play, rewards, learner, engine, weights, workers."""

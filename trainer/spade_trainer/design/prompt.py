@@ -1,0 +1,124 @@
+"""The designer's prompt: one corpus document, one skill, one difficulty, and examples from environment memory.
+
+Pure functions: what is asked for depends on nothing but the arguments. Source: method.md §2.1, §2.2, §2.8.
+"""
+from dataclasses import dataclass
+from typing import Literal, Sequence, TypedDict
+
+from spade_trainer.design.sections import fill, load_sections
+
+PACKAGE = "spade_trainer.design"
+STEPS_EASY, STEPS_OTHER = 2, 3
+"""Interaction steps that a game must need at least (method.md §2.2)."""
+
+
+class ChatMessage(TypedDict):
+    """One message in the form that chat templates take."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+
+
+@dataclass(frozen=True)
+class MemoryExample:
+    """An earlier environment as a prompt shows it.
+
+    name: its class name. code: its program; a template decides how much of it is shown.
+    win_rate: fraction in [0, 1]. regret: hinted minus unhinted mean return, may be negative.
+    """
+
+    name: str
+    skill: str
+    code: str
+    win_rate: float
+    regret: float
+
+
+@dataclass(frozen=True)
+class DesignTemplate:
+    """The wording of a designer prompt, one field a section of its file.
+
+    memory_code_characters: how much of a positive example's program is shown.
+    """
+
+    name: str
+    system: str | None
+    user: str
+    positives: str
+    positive: str
+    negative: str
+    memory_code_characters: int
+
+
+def load_design_template(name: str) -> DesignTemplate:
+    """The template `games_full` (all demands of method.md §2.2) or `games_compact` (few words, for very small models).
+
+    Raises FileNotFoundError for another name and KeyError if the file lacks a section."""
+    text = load_sections(PACKAGE, name)
+    return DesignTemplate(
+        name=name,
+        system=text.get("system"),
+        user=text["user"],
+        positives=text["positives"],
+        positive=text["positive"],
+        negative=text["negative"],
+        memory_code_characters=int(text["memory code characters"]),
+    )
+
+
+def designer_messages(
+    template: DesignTemplate,
+    skill: str,
+    skill_description: str,
+    difficulty: str,
+    document: str,
+    positives: Sequence[MemoryExample],
+    negative: MemoryExample | None,
+) -> list[ChatMessage]:
+    """The messages that ask a designer for one environment program.
+
+    document: one corpus document, already cut to the run's limit in words. positives: examples that taught well, best
+    first. negative: one that was too easy or too hard, or None. Memory follows the request, as in method.md §2.8.
+    """
+    request = fill(
+        template.user,
+        {
+            "document": document.strip(),
+            "skill": skill,
+            "skill_description": skill_description,
+            "difficulty": difficulty,
+            "steps": str(STEPS_EASY if difficulty == "easy" else STEPS_OTHER),
+        },
+    )
+    parts = [request]
+    if positives:
+        parts.append(template.positives)
+        parts.extend(_positive(template, number, example) for number, example in enumerate(positives, start=1))
+    if negative is not None:
+        parts.append(_negative(template, negative))
+    messages: list[ChatMessage] = []
+    if template.system is not None:
+        messages.append({"role": "system", "content": template.system})
+    messages.append({"role": "user", "content": "\n".join(parts)})
+    return messages
+
+
+def _positive(template: DesignTemplate, number: int, example: MemoryExample) -> str:
+    return fill(
+        template.positive,
+        {
+            "number": str(number),
+            "skill": example.skill,
+            "win_rate": f"{example.win_rate:.2f}",
+            "regret": f"{example.regret:.2f}",
+            "code": example.code[: template.memory_code_characters].rstrip(),
+        },
+    )
+
+
+def _negative(template: DesignTemplate, example: MemoryExample) -> str:
+    verdict = "easy" if example.win_rate > 0.5 else "hard"
+    return fill(
+        template.negative,
+        {"name": example.name, "verdict": verdict, "win_rate": f"{example.win_rate:.2f}", "skill": example.skill},
+    )
