@@ -50,26 +50,26 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec(
         "spade_verifier_failures_total", Kind.COUNTER, "Verifiers shown wrong in play, by reason.", (*RUN, "reason")
     ),
-    MetricSpec(
-        "spade_gate_false_accepts_total", Kind.COUNTER, "Known bad programs that the gate let through.", RUN
-    ),
+    MetricSpec("spade_gate_false_accepts_total", Kind.COUNTER, "Known bad programs that the gate let through.", RUN),
     MetricSpec("spade_episodes_total", Kind.COUNTER, "Episodes by outcome.", (*RUN, "outcome", "hinted")),
     MetricSpec("spade_hint_regret", Kind.GAUGE, "Mean hint regret of the latest cycle.", RUN),
     MetricSpec("spade_policy_version", Kind.GAUGE, "The policy version that all engines are proven at.", RUN),
     MetricSpec("spade_sandbox_pods", Kind.GAUGE, "Sandbox pods by state.", (*RUN, "state")),
     MetricSpec("spade_restarts_total", Kind.COUNTER, "Pods or groups replaced, by role.", (*RUN, "role")),
-    MetricSpec(
-        "spade_weight_verifications_total", Kind.COUNTER, "Weight proofs by result.", (*RUN, "result")
-    ),
+    MetricSpec("spade_weight_verifications_total", Kind.COUNTER, "Weight proofs by result.", (*RUN, "result")),
     MetricSpec("spade_stage_seconds", Kind.GAUGE, "Seconds of each stage, latest rollout.", (*RUN, "stage")),
     MetricSpec("spade_reconcile_seconds", Kind.HISTOGRAM, "Seconds of one pass.", ("kind",), buckets=SECONDS),
     MetricSpec("spade_reconcile_errors_total", Kind.COUNTER, "Passes that ended in an error.", ("kind", "error")),
     MetricSpec("spade_api_requests_total", Kind.COUNTER, "Calls to the API server.", ("verb", "resource", "code")),
     MetricSpec(
-        "spade_episode_return", Kind.HISTOGRAM, "Returns of scored episodes.", ("hinted",), "worker",
+        "spade_episode_return",
+        Kind.HISTOGRAM,
+        "Returns of scored episodes.",
+        ("hinted",),
+        "worker",
         (-1, -0.5, 0, 0.2, 0.4, 0.6, 0.8, 1),
     ),
-    MetricSpec("spade_worker_episodes_total", Kind.COUNTER, "Episodes of this worker.", ("outcome", "hinted"), "worker"),
+    MetricSpec("spade_worker_episodes_total", Kind.COUNTER, "Episodes here.", ("outcome", "hinted"), "worker"),
     MetricSpec("spade_sandbox_sessions", Kind.GAUGE, "Sessions of this worker by state.", ("state",), "worker"),
     MetricSpec(
         "spade_sandbox_step_seconds", Kind.HISTOGRAM, "A step, as the worker sees it.", (), "worker", STEP_SECONDS
@@ -84,7 +84,11 @@ METRICS: tuple[MetricSpec, ...] = (
         "spade_importance_clipped_fraction", Kind.GAUGE, "Tokens whose importance weight was cut.", (), "learner"
     ),
     MetricSpec(
-        "spade_weight_sync_seconds", Kind.HISTOGRAM, "Transfer of one policy to one engine.", ("transport",), "learner",
+        "spade_weight_sync_seconds",
+        Kind.HISTOGRAM,
+        "Transfer of one policy to one engine.",
+        ("transport",),
+        "learner",
         SECONDS,
     ),
     MetricSpec("spade_idle_ratio", Kind.GAUGE, "Share of time without work since start.", ("role",), "learner"),

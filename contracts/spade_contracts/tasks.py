@@ -1,5 +1,6 @@
-"""What the operator asks of a Job's pod. A task is the value of the pod's `spade.dev/task` annotation, mounted as a file.
+"""What the operator asks of a Job's pod.
 
+A task is the value of the pod's `spade.dev/task` annotation, mounted as a file.
 Tasks are small: the method's settings are in run.json. Re-running a finished task changes nothing.
 """
 

@@ -13,8 +13,8 @@ from spade_contracts.config.method import MethodConfig
 from spade_contracts.config.play import PlayConfig
 from spade_contracts.config.profile import resolve
 from spade_contracts.config.rewards import PlateauConfig, RewardsConfig
-from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.sampling import SamplingConfig
+from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.switches import Switches
 
 __all__ = [

@@ -54,8 +54,8 @@ class MethodConfig(Document):
             for where, sampling in (("environments.designer", env.designer.sampling), ("play", self.play.sampling)):
                 if sampling.top_p < 1 or sampling.top_k > 0:
                     raise ValueError(
-                        f"{where}.sampling cuts the distribution (topP {sampling.top_p}, topK {sampling.top_k}), which the "
-                        "learner cannot renormalise; use topP 1 and topK -1, or switches.logProbTemperature: One"
+                        f"{where}.sampling cuts the distribution (topP {sampling.top_p}, topK {sampling.top_k}), "
+                        "which the learner cannot renormalise; use topP 1 and topK -1, or switches.logProbTemperature: One"
                     )
         return self
 

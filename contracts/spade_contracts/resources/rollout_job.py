@@ -1,0 +1,54 @@
+"""RolloutJob: the plays of one rollout of a run."""
+
+from pydantic import Field
+
+from spade_contracts.base import Document
+from spade_contracts.resources.conditions import Condition
+
+
+class RolloutJobSpec(Document):
+    """What is wanted. Immutable."""
+
+    run: str = Field(min_length=1, max_length=253)
+    """The SpadeRun in this namespace."""
+    rollout: int = Field(ge=0, le=1_000_000)
+    """Which rollout."""
+    cycle: int = Field(ge=0, le=1_000_000)
+    """Whose environments are played."""
+    policy_version: int = Field(ge=0, le=1_000_000)
+    """The player's version."""
+    workers: int = Field(default=1, ge=1, le=256)
+    """Pods of the Job."""
+
+
+class RolloutJobStatus(Document):
+    """What is."""
+
+    observed_generation: int = 0
+    """Generation of the spec this status is of."""
+    planned: int | None = None
+    """Episodes."""
+    outcomes: dict[str, int] = Field(default={}, max_length=8)
+    """Episodes by outcome."""
+    hinted: int | None = None
+    """Hinted episodes among them."""
+    learnable_fraction: str | None = None
+    """Decimal, three digits."""
+    mean_return: str | None = None
+    """Decimal, three digits."""
+    verifier_failures: dict[str, int] = Field(default={}, max_length=32)
+    """By reason."""
+    tokens: int | None = None
+    """Tokens generated."""
+    seconds: str | None = None
+    """Seconds of work."""
+    storage_uri: str | None = None
+    """Where the episodes lie."""
+    job_attempt: int = 0
+    """Number in the Job's name."""
+    started_at: str | None = None
+    """RFC 3339."""
+    finished_at: str | None = None
+    """RFC 3339."""
+    conditions: tuple[Condition, ...] = Field(default=(), max_length=8)
+    """The truth."""
