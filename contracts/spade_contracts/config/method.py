@@ -55,7 +55,8 @@ class MethodConfig(Document):
                 if sampling.top_p < 1 or sampling.top_k > 0:
                     raise ValueError(
                         f"{where}.sampling cuts the distribution (topP {sampling.top_p}, topK {sampling.top_k}), "
-                        "which the learner cannot renormalise; use topP 1 and topK -1, or switches.logProbTemperature: One"
+                        "which the learner cannot renormalise; use topP 1 and topK -1, "
+                        "or switches.logProbTemperature: One"
                     )
         return self
 

@@ -1,7 +1,5 @@
 """The user's half of a settings model: the same fields, all optional, so that a profile can fill what is left out."""
 
-import types
-import typing
 from typing import Any
 
 from pydantic import BaseModel, create_model
@@ -20,7 +18,7 @@ def partial(model: type[Document], *, without: frozenset[str] = frozenset()) -> 
     for name, info in model.model_fields.items():
         if name in without:
             continue
-        annotation = info.annotation
+        annotation: Any = info.annotation
         if isinstance(annotation, type) and issubclass(annotation, Document):
             annotation = partial(annotation)
         copied = FieldInfo.merge_field_infos(info, annotation=annotation | None, default=None, default_factory=None)
@@ -40,8 +38,3 @@ def merged(defaults: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
         old = result.get(key)
         result[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return result
-
-
-def is_union(annotation: object) -> bool:
-    """Whether an annotation is `X | Y`."""
-    return typing.get_origin(annotation) in (typing.Union, types.UnionType)
