@@ -92,6 +92,8 @@ class StepManifest(Contract):
     """The version made."""
     player_samples: int
     designer_samples: int
+    designer_cycles: tuple[int, ...] = ()
+    """Cycles whose designer samples this step trained; none is trained twice, even when the run grows later."""
     samples_sha256: str
     """SHA-256 over the assembled batch: same storage and settings, same digest."""
     loss: float

@@ -116,6 +116,9 @@ class LearnerTarget(Contract):
 
     policy_version: int = Field(ge=0)
     engines: tuple[EngineTarget, ...]
+    last_policy_version: int | None = None
+    """The version that ends the run as it is now declared (its number of rollouts). The step that makes it also trains
+    the designer samples that would otherwise be left over; None: not known, none is trained early."""
 
 
 class ProofResult(StrEnum):

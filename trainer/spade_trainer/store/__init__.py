@@ -1,0 +1,1 @@
+"""Run storage: layout, manifests and part files of design §8."""

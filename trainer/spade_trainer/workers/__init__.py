@@ -1,0 +1,1 @@
+"""The Jobs' processes: prepare, design, play, and the beacon."""
