@@ -1,0 +1,26 @@
+"""`spade check FILE`: what the operator would say of a SpadeRun, and the settings it would run with."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.errors import InvalidInput
+from spade_contracts.resources import SpadeRunSpec
+
+
+def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
+    """The spec of a SpadeRun document. Raises InvalidInput with the path of the first wrong field."""
+    if document.get("kind") != "SpadeRun":
+        raise InvalidInput("kind", f"{document.get('kind')!r} cannot be checked; write a SpadeRun")
+    try:
+        return SpadeRunSpec.model_validate(document.get("spec", {}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["spec", *(str(part) for part in first["loc"])])
+        raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+
+
+def resolved(document: dict[str, Any]) -> MethodConfig:
+    """The settings that the run would be accepted with. Raises InvalidInput as the operator's acceptance does."""
+    return checked_spec(document).method()

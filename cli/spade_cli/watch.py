@@ -1,0 +1,90 @@
+"""Follow a run until it ends: one line of what is happening now, a line of history for each change."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+
+from spade_cli.cluster import LiveView, Run, get_run, live_view
+from spade_contracts.errors import InfrastructureFault
+from spade_contracts.resources import ConditionStatus, RunCondition, SpadeRunStatus
+
+POLL_SECONDS = 1.0
+PATIENCE_SECONDS = 120.0
+
+
+def condition(status: SpadeRunStatus, kind: RunCondition) -> tuple[bool, str, str]:
+    """Whether the condition is True, its reason and message; (False, '', '') when it is absent."""
+    for found in status.conditions:
+        if found.type == kind:
+            return found.status is ConditionStatus.TRUE, found.reason, found.message
+    return False, "", ""
+
+
+def ended(run: Run) -> bool:
+    """Whether status is of the present spec and says Complete or Failed."""
+    if run.status.observed_generation < run.generation:
+        return False
+    return any(condition(run.status, kind)[0] for kind in (RunCondition.COMPLETE, RunCondition.FAILED))
+
+
+def refused(run: Run) -> str:
+    """Why the run cannot start until somebody acts, or ''."""
+    for kind in (RunCondition.ACCEPTED, RunCondition.ISOLATED):
+        for found in run.status.conditions:
+            waiting = found.reason in ("Preparing", "Probing", "Starting", "Waiting", "Restarting")
+            if found.type == kind and found.status is ConditionStatus.FALSE and not waiting:
+                return f"{found.type}=False, {found.reason}: {found.message}"
+    return ""
+
+
+def progress_line(run: Run, live: LiveView | None) -> str:
+    """What is happening now, in one line."""
+    status = run.status
+    rollout = live.rollout if live else status.rollout
+    cycle = live.cycle if live else status.cycle
+    doing = (live.doing if live and live.doing else status.doing) or str(status.phase)
+    parts = [f"rollout {min(rollout + 1, run.spec.rollouts)}/{run.spec.rollouts}", f"cycle {cycle}", doing]
+    if live and live.episodes_planned:
+        parts.append(f"episodes {live.episodes_done or 0}/{live.episodes_planned}")
+    parts.append(f"learnable {status.learnable_fraction or '-'}")
+    return " | ".join(parts)
+
+
+def follow(
+    api: Any,
+    namespace: str,
+    name: str,
+    *,
+    operator_namespace: str,
+    timeout_seconds: float,
+    console: Console,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> Run:
+    """Show progress until the run ends, is refused, or the time is up; returns the run as seen last.
+
+    A silent API server is waited for, up to PATIENCE_SECONDS. Raises InfrastructureFault beyond that.
+    """
+    start = clock()
+    last_line, silent_since = "", None
+    with console.status("waiting for the run") as spinner:
+        while True:
+            try:
+                run = get_run(api, namespace, name)
+                silent_since = None
+            except InfrastructureFault:
+                silent_since = silent_since if silent_since is not None else clock()
+                if clock() - silent_since > PATIENCE_SECONDS:
+                    raise
+                pause(POLL_SECONDS)
+                continue
+            line = progress_line(run, live_view(api, operator_namespace, run))
+            spinner.update(line)
+            if line != last_line:
+                console.log(f"{clock() - start:6.0f}s {line}") if not console.is_terminal else None
+                last_line = line
+            if ended(run) or refused(run) or clock() - start > timeout_seconds:
+                return run
+            pause(POLL_SECONDS)

@@ -1,0 +1,69 @@
+"""A watcher stops when a run has ended or cannot start, and says why."""
+
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+
+from spade_cli import watch
+from spade_cli.cluster import LiveView, Run
+from spade_contracts.errors import InfrastructureFault
+from spade_contracts.resources import Condition, ConditionStatus, SpadeRunSpec, SpadeRunStatus
+
+SPEC = SpadeRunSpec.model_validate({"model": {"uri": "package:tiny"}, "rollouts": 4})
+
+
+def condition(kind: str, status: str, reason: str, message: str = "") -> Condition:
+    return Condition(
+        type=kind,
+        status=ConditionStatus(status),
+        reason=reason,
+        message=message,
+        last_transition_time=datetime(2026, 1, 1, tzinfo=UTC),
+        observed_generation=1,
+    )
+
+
+def run_with(*conditions: Condition, observed: int = 1, **status: object) -> Run:
+    return Run(
+        "default", "mini", "uid", 1, SPEC,
+        SpadeRunStatus.model_validate({"observed_generation": observed, "conditions": conditions, **status}),
+    )  # fmt: skip
+
+
+def test_run_has_ended_when_it_is_complete_or_failed() -> None:
+    assert watch.ended(run_with(condition("Complete", "True", "Finished")))
+    assert watch.ended(run_with(condition("Failed", "True", "RestartBudgetSpent")))
+    assert not watch.ended(run_with(condition("Complete", "False", "Running")))
+
+
+def test_status_of_an_older_spec_does_not_end_the_watch() -> None:
+    assert not watch.ended(run_with(condition("Complete", "True", "Finished"), observed=0))
+
+
+@pytest.mark.parametrize("reason", ["NotGVisor", "NetworkOpen"])
+def test_run_that_is_not_isolated_is_refused_with_its_reason(reason: str) -> None:
+    assert reason in watch.refused(run_with(condition("Isolated", "False", reason, "why")))
+
+
+def test_run_that_is_being_probed_is_not_refused() -> None:
+    assert not watch.refused(run_with(condition("Isolated", "False", "Probing")))
+
+
+def test_progress_names_rollout_cycle_work_episodes_and_learnable_fraction() -> None:
+    live = LiveView(rollout=1, cycle=0, doing="playing", episodes_done=3, episodes_planned=24)
+    line = watch.progress_line(run_with(rollout=1, learnable_fraction="0.500"), live)
+    assert line == "rollout 2/4 | cycle 0 | playing | episodes 3/24 | learnable 0.500"
+
+
+def test_silent_api_server_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object) -> Run:
+        raise InfrastructureFault("no answer")
+
+    monkeypatch.setattr(watch, "get_run", silent)
+    now = iter(range(0, 100000, 10))
+    with pytest.raises(InfrastructureFault):
+        watch.follow(
+            None, "default", "mini", operator_namespace="spade-system", timeout_seconds=1e9,
+            console=Console(quiet=True), clock=lambda: float(next(now)), pause=lambda _: None,
+        )  # fmt: skip
