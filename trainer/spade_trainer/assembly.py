@@ -1,8 +1,9 @@
 """The batch of one optimiser step, assembled from run storage and settings alone.
 
-`assemble(store, run, rollout, last_rollout=...) -> Batch` is a pure function of what is in run storage: the same manifests give the same samples in the same order,
-byte for byte, in any process and after any restart (design §8). The learner calls it once per rollout, in training
-and in replay alike, and records `samples_sha256` and `designer_cycles` in the step manifest.
+`assemble(store, run, rollout, last_rollout=...)` is a pure function of what is in run storage: the same manifests
+give the same samples in the same order, byte for byte, in any process and after any restart (design §8). The learner
+calls it once per rollout, in training and in replay alike, and records `samples_sha256` and `designer_cycles` in the
+step manifest.
 
 Order of samples: designer samples first (by cycle, slot), then player samples (by slot, play), as in method.md §1.2.
 """

@@ -1,0 +1,73 @@
+"""Names of everything in run storage, relative to the run's folder (design §8)."""
+
+RUN = "run.json"
+BATCH = "batch.json"
+ROLLOUT = "rollout.json"
+STEP = "step.json"
+POLICY = "policy.json"
+CHECKPOINT = "checkpoint.json"
+CYCLES = "cycles"
+ROLLOUTS = "rollouts"
+STEPS = "steps"
+POLICIES = "policies"
+CHECKPOINTS = "checkpoints"
+
+
+def cycle_folder(cycle: int) -> str:
+    """The environments of one cycle."""
+    return f"{CYCLES}/{cycle:04d}"
+
+
+def rollout_folder(rollout: int) -> str:
+    """The plays of one rollout."""
+    return f"{ROLLOUTS}/{rollout:04d}"
+
+
+def step_folder(rollout: int) -> str:
+    """The optimiser step on one rollout; it makes policy version rollout + 1."""
+    return f"{STEPS}/{rollout:04d}"
+
+
+def policy_folder(version: int) -> str:
+    """One policy version as Hugging Face safetensors."""
+    return f"{POLICIES}/{version:04d}"
+
+
+def checkpoint_folder(version: int) -> str:
+    """One policy version as Megatron's distributed checkpoint, optimiser included."""
+    return f"{CHECKPOINTS}/{version:04d}"
+
+
+def environment_id(cycle: int, slot: int) -> str:
+    """Name of an environment all over a run: `c0004-s003`."""
+    return f"c{cycle:04d}-s{slot:03d}"
+
+
+def slot_of(environment: str) -> int:
+    """The slot in an environment id."""
+    return int(environment.rpartition("-s")[2])
+
+
+def design_part(slot: int, attempt: int) -> str:
+    """Everything one slot's design left behind, below the cycle's folder. `attempt` is the Job's."""
+    return f"designs-s{slot:03d}-a{attempt:02d}.parquet"
+
+
+def program_file(slot: int, sha256: str) -> str:
+    """An accepted program, below the cycle's folder; its name holds its content's digest."""
+    return f"programs/s{slot:03d}-{sha256[:12]}.py"
+
+
+def verdicts_file(sha256: str) -> str:
+    """All verdicts of a cycle, below the cycle's folder; its name holds its content's digest."""
+    return f"verdicts-{sha256[:12]}.parquet"
+
+
+def episodes_part(slot: int, attempt: int) -> str:
+    """All episodes of one environment in a rollout, below the rollout's folder. `attempt` is the Job's."""
+    return f"episodes-s{slot:03d}-a{attempt:02d}.parquet"
+
+
+def part_slot(name: str) -> int:
+    """The slot in the name of a design or episodes part."""
+    return int(name.split("-")[1].removeprefix("s"))
