@@ -10,6 +10,8 @@ ROLLOUT = "spade.dev/rollout"
 CYCLE = "spade.dev/cycle"
 ATTEMPT = "spade.dev/attempt"
 TASK_ANNOTATION = "spade.dev/task"
+HASH_ANNOTATION = "spade.dev/hash"
+"""Digest of what the operator applied: an equal one makes another apply needless."""
 ISOLATED_GATE = "spade.dev/isolated"
 FIELD_MANAGER = "spade-operator"
 

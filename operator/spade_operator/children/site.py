@@ -1,0 +1,164 @@
+"""The installation's side of every pod: images, runtime class, network, defaults. Never chosen by a run (design §11).
+
+The chart mounts it as a JSON file beside the installation key; `load_site` reads both once, at start.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from ipaddress import ip_address
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from spade_contracts.base import Document
+from spade_contracts.errors import InvalidInput
+from spade_contracts.isolation import ProbeTarget, TargetKind, TransportProtocol
+from spade_contracts.labels import Role
+from spade_contracts.resources.pods import Resources
+
+RESOLV_CONF = Path("/etc/resolv.conf")
+NODE_ADDRESS_VARIABLE = "SPADE_NODE_ADDRESS"
+MIN_KEY_BYTES = 32
+
+
+class PullPolicy(StrEnum):
+    """When nodes fetch images."""
+
+    ALWAYS = "Always"
+    IF_NOT_PRESENT = "IfNotPresent"
+    NEVER = "Never"
+
+
+class Images(Document):
+    """Image references of the roles."""
+
+    sandbox: str = Field(min_length=1)
+    """Sandbox pods."""
+    worker: str = Field(min_length=1)
+    """Workers and the beacon."""
+    trainer: str = Field(min_length=1)
+    """Learner, engine and the preparation Job."""
+
+
+class Dns(Document):
+    """Where pods ask for names: selector of the DNS pods, and addresses for caches that are no pods."""
+
+    namespace: str = "kube-system"
+    """Namespace of the DNS pods."""
+    pod_labels: dict[str, str] = {"k8s-app": "kube-dns"}
+    """Their labels."""
+    cidrs: tuple[str, ...] = ()
+    """More addresses that answer port 53, such as a node-local cache."""
+
+
+class TargetSetting(Document):
+    """A target of the isolation probe; an empty host is filled in from where the operator runs."""
+
+    kind: TargetKind
+    """What it stands for."""
+    host: str = ""
+    """Address. Empty for `api-server`, `dns` and `node`: discovered."""
+    port: int = Field(ge=1, le=65535)
+    """Port."""
+    protocol: TransportProtocol = TransportProtocol.TCP
+    """How it is tried."""
+
+
+class Site(Document):
+    """Everything that the installation decides about a run's pods."""
+
+    images: Images
+    """Image references."""
+    image_pull_policy: PullPolicy = PullPolicy.IF_NOT_PRESENT
+    """When nodes fetch them."""
+    image_pull_secrets: tuple[str, ...] = ()
+    """Secrets in the run's namespace that open the registry."""
+    sandbox_runtime_class: str = Field(min_length=1)
+    """RuntimeClass of sandbox pods."""
+    sandbox_grace_seconds: int = Field(default=3600, ge=1)
+    """How long a draining sandbox pod may serve on its open sessions."""
+    operator_namespace: str = Field(min_length=1)
+    """Where the operator runs."""
+    operator_labels: dict[str, str] = Field(min_length=1)
+    """Labels of its pods."""
+    watch_namespace: str = ""
+    """The only namespace served; empty: all."""
+    manage_network_policies: bool = True
+    """Whether runs get NetworkPolicies from us. If not, others must close the sandboxes, and the probe checks it."""
+    monitoring_namespace: str = ""
+    """Namespace that may scrape metrics ports; empty: none."""
+    dns: Dns = Dns()
+    """Where pods ask for names."""
+    egress_cidrs: tuple[str, ...] = ()
+    """Addresses that workers, learner, engines and preparation may reach besides DNS."""
+    resources: dict[Role, Resources]
+    """Default requests and limits; a run's own win, name by name."""
+    targets: tuple[TargetSetting, ...]
+    """Targets of the isolation probe."""
+    installation_key_file: Path
+    """Where the key is mounted."""
+    probe_targets: tuple[ProbeTarget, ...] = Field(default=(), exclude=True)
+    """`targets` with every host filled in. Beacon and neighbour are added for each run."""
+    installation_key: bytes = Field(default=b"", exclude=True, repr=False)
+    """Root of all tokens."""
+
+
+def load_site(path: Path, environment: Mapping[str, str], resolv_conf: Path = RESOLV_CONF) -> Site:
+    """The site of a mounted JSON file, with the key read and the probe's targets filled in.
+
+    Raises InvalidInput naming the field and what to write.
+    """
+    try:
+        site = Site.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InvalidInput(str(path), f"cannot be read: {error.strerror}", remedy="Mount the site file.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(f"{path}: {where}", str(first["msg"]), remedy="Correct the chart's values.") from error
+    return site.model_copy(
+        update={
+            "installation_key": _read_key(site.installation_key_file),
+            "probe_targets": tuple(_filled_in(setting, environment, resolv_conf) for setting in site.targets),
+        }
+    )
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise InvalidInput(
+            str(path), f"cannot be read: {error.strerror}", remedy="Mount the installation key's Secret."
+        ) from error
+    if len(key) < MIN_KEY_BYTES:
+        raise InvalidInput(str(path), f"holds {len(key)} bytes", remedy=f"Use at least {MIN_KEY_BYTES} random bytes.")
+    return key
+
+
+def _filled_in(setting: TargetSetting, environment: Mapping[str, str], resolv_conf: Path) -> ProbeTarget:
+    host, port = setting.host, setting.port
+    if not host and setting.kind is TargetKind.API_SERVER:
+        host = environment.get("KUBERNETES_SERVICE_HOST", "")
+        port = int(environment.get("KUBERNETES_SERVICE_PORT", setting.port))
+    elif not host and setting.kind is TargetKind.NODE:
+        host = environment.get(NODE_ADDRESS_VARIABLE, "")
+    elif not host and setting.kind is TargetKind.DNS:
+        host = _first_nameserver(resolv_conf)
+    where = f"targets[{setting.kind}].host"
+    if not host:
+        raise InvalidInput(where, "is empty and cannot be discovered here", remedy="Write an address.")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        raise InvalidInput(where, f"must be an address, not {host!r}", remedy="Names do not resolve there.") from None
+    name = f"{setting.kind}-{address}-{port}-{setting.protocol}"
+    return ProbeTarget(name=name, kind=setting.kind, host=address, port=port, protocol=setting.protocol)
+
+
+def _first_nameserver(resolv_conf: Path) -> str:
+    try:
+        lines = resolv_conf.read_text().splitlines()
+    except OSError:
+        return ""
+    return next((words[1] for words in map(str.split, lines) if words[:1] == ["nameserver"] and len(words) > 1), "")
