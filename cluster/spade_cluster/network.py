@@ -1,0 +1,101 @@
+"""The node's devices, and the firewall rules that have to go with the cluster."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+from pathlib import Path
+
+from spade_cluster.commands import run, succeeds
+from spade_cluster.errors import ClusterError
+from spade_cluster.settings import NODE_ADDRESS, NODE_BRIDGE, POD_BRIDGE, POD_CIDR, SERVICE_CIDR, STAND_IN_ADDRESSES, Layout
+
+FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+OUR_CHAINS = ("CNI-", "KUBE-ROUTER-", "KUBE-POD-FW-", "KUBE-NWPLCY-", "KUBE-KUBELET-CANARY", "KUBE-IPTABLES-HINT", "KUBE-FIREWALL", "KUBE-PROXY-")
+"""Prefixes of the iptables chains that the CNI plugins, kube-router, the kubelet and kube-proxy make."""
+OUR_SETS = ("KUBE-", "kube-router-", "inet6:KUBE-", "inet6:kube-router-")
+
+
+def ensure_network(layout: Layout) -> None:
+    """Create the node's bridge with its addresses and let the kernel forward packets."""
+    _refuse_overlapping_routes()
+    if not Path(f"/sys/class/net/{NODE_BRIDGE}").exists():
+        run(["ip", "link", "add", NODE_BRIDGE, "type", "bridge"])
+    present = run(["ip", "-o", "-4", "address", "show", "dev", NODE_BRIDGE])
+    for address in (NODE_ADDRESS, *STAND_IN_ADDRESSES):
+        if f" {address}/" not in present:
+            run(["ip", "address", "add", f"{address}/32", "dev", NODE_BRIDGE])
+    run(["ip", "link", "set", NODE_BRIDGE, "up"])
+    before = layout.state / "ip-forward-before"
+    if not before.exists():
+        before.write_text(FORWARDING.read_text())
+    FORWARDING.write_text("1\n")
+
+
+def remove_network(layout: Layout) -> None:
+    """Remove devices, firewall chains, sets and tables, and put forwarding back as it was."""
+    for device in (POD_BRIDGE, NODE_BRIDGE):
+        if Path(f"/sys/class/net/{device}").exists():
+            run(["ip", "link", "delete", device])
+    for family in ("ip", "ip6"):
+        succeeds(["nft", "delete", "table", family, "kube-proxy"])
+    for command in ("iptables", "ip6tables"):
+        for table in ("filter", "nat", "mangle"):
+            _remove_chains(command, table)
+    _remove_sets()
+    before = layout.state / "ip-forward-before"
+    if before.exists():
+        FORWARDING.write_text(before.read_text())
+        before.unlink()
+
+
+def chain_removal(saved: str, table: str) -> str | None:
+    """Turn a saved iptables table into an iptables-restore script that removes our chains and every rule that leads into them.
+
+    Returns None when there is nothing of ours in it.
+    """
+    chains = [line.split()[0][1:] for line in saved.splitlines() if line.startswith(":")]
+    ours = [chain for chain in chains if chain.startswith(OUR_CHAINS)]
+    if not ours:
+        return None
+    lines = [f"*{table}"]
+    for line in saved.splitlines():
+        words = line.split()
+        if line.startswith("-A ") and words[1] not in ours and any(target in ours for target in words):
+            lines.append("-D" + line[2:])
+    lines += [f"-F {chain}" for chain in ours]
+    lines += [f"-X {chain}" for chain in ours]
+    return "\n".join([*lines, "COMMIT", ""])
+
+
+def _refuse_overlapping_routes() -> None:
+    """Raise ClusterError when another device already serves one of our address ranges."""
+    ours = [ipaddress.ip_network(cidr) for cidr in (POD_CIDR, SERVICE_CIDR, f"{NODE_ADDRESS}/32")]
+    for route in json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"])):
+        target, device = route["dst"], route.get("dev", "")
+        if target == "default" or device in (NODE_BRIDGE, POD_BRIDGE):
+            continue
+        network = ipaddress.ip_network(target, strict=False)
+        overlap = next((our for our in ours if our.overlaps(network)), None)
+        if overlap is not None and network.prefixlen >= 8:
+            raise ClusterError(
+                f"the route to {target} on {device} overlaps with {overlap}, which the cluster uses: remove it, or change the ranges "
+                f"in cluster/spade_cluster/settings.py"
+            )
+
+
+def _remove_chains(command: str, table: str) -> None:
+    """Remove our chains from one table."""
+    saved = subprocess.run([f"{command}-save", "-t", table], capture_output=True, text=True, check=False)
+    script = chain_removal(saved.stdout, table)
+    if script is not None:
+        run([f"{command}-restore", "--noflush"], stdin=script)
+
+
+def _remove_sets() -> None:
+    """Remove kube-router's address sets; they are free once the chains are gone."""
+    shown = subprocess.run(["ipset", "list", "-name"], capture_output=True, text=True, check=False)
+    for name in shown.stdout.split():
+        if name.startswith(OUR_SETS):
+            succeeds(["ipset", "destroy", name])
