@@ -1,0 +1,137 @@
+"""One run loses its operator, a play worker, a sandbox pod and its learner, is suspended and resumed, and completes."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.e2e import kube
+from tests.e2e.kube import Cluster, Object, condition, get, items, kubectl, running_pods, sigkill, wait_until
+from tests.e2e.runs import NAMESPACE, mini_run, run_folder, wait_for_end
+
+NAME = "survivor"
+STAGE_SECONDS = 420
+
+
+@dataclass
+class Story:
+    """What was done to the run and seen of it."""
+
+    applied_again: str = ""
+    generation_before: int = 0
+    recorded_steps: dict[str, bytes] = field(default_factory=dict)
+    suspended_pods: list[str] = field(default_factory=list)
+    suspended: tuple[str, str, str] = ("", "", "")
+    learner_boots: set[str] = field(default_factory=set)
+    end: Object = field(default_factory=dict)
+
+
+def run(cluster: Cluster) -> Object:
+    found = get(cluster, "spaderun", NAME, NAMESPACE)
+    assert found is not None
+    return found
+
+
+def stage(cluster: Cluster, rollout: int, phase: str) -> Object:
+    """Wait until the run is in this phase of this rollout."""
+
+    def reached() -> Object | None:
+        seen = run(cluster)
+        status = seen.get("status", {})
+        assert condition(seen, "Failed")[0] != "True", condition(seen, "Failed")
+        assert status.get("rollout", 0) <= rollout, f"rollout {rollout} is past: {status}"
+        return seen if status.get("rollout") == rollout and status.get("phase") == phase else None
+
+    return wait_until(f"rollout {rollout} {phase}", reached, STAGE_SECONDS, lambda: json.dumps(run(cluster)["status"]))
+
+
+def a_pod(cluster: Cluster, role: str) -> Object:
+    """A running pod of the role whose container is up."""
+    return wait_until(
+        f"a running {role} pod", lambda: next(iter(running_pods(cluster, NAMESPACE, NAME, role)), None), 120
+    )
+
+
+@pytest.fixture(scope="module")
+def story(operator: Cluster) -> Iterator[Story]:
+    told = Story()
+    document = mini_run(NAME)
+    kube.apply(operator, document)
+    stage(operator, 0, "Playing")
+    told.generation_before = run(operator)["metadata"]["generation"]
+    told.applied_again = kube.apply(operator, document)
+    kubectl(operator, "delete", "pod", "-n", "spade-system", "-l", "app.kubernetes.io/name=spade", "--wait=false")
+
+    stage(operator, 1, "Playing")
+    sigkill(operator, a_pod(operator, "worker"))
+
+    stage(operator, 2, "Playing")
+    sigkill(operator, a_pod(operator, "sandbox"))
+
+    stage(operator, 2, "Training")
+    folder = run_folder(operator, NAME)
+    told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
+    sigkill(operator, a_pod(operator, "learner"))
+
+    stage(operator, 3, "Playing")
+    kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Now"}}')
+    selector = f"spade.dev/run={NAME}"
+    wait_until("no pod while suspended", lambda: not items(operator, "pods", NAMESPACE, selector), 120)
+    told.suspended = wait_until(
+        "the condition Suspended",
+        lambda: condition(run(operator), "Suspended") if condition(run(operator), "Suspended")[0] == "True" else None,
+        60,
+    )
+    kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Never"}}')
+    told.end = wait_for_end(operator, NAME, 900)
+    yield told
+    kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
+
+
+def manifests(cluster: Cluster, pattern: str) -> list[Object]:
+    return [json.loads(path.read_bytes()) for path in sorted(run_folder(cluster, NAME).glob(pattern))]
+
+
+def test_run_completes_after_all_of_it(story: Story) -> None:
+    assert condition(story.end, "Complete")[0] == "True", story.end["status"]
+    assert story.end["status"]["policyVersion"] == 4
+
+
+def test_same_yaml_applied_twice_changes_nothing(story: Story) -> None:
+    assert "unchanged" in story.applied_again
+    assert story.generation_before == 1
+
+
+def test_suspended_run_says_so_and_has_no_pod(story: Story) -> None:
+    assert story.suspended[0] == "True"
+
+
+def test_replayed_steps_have_the_recorded_parameter_checksums(operator: Cluster, story: Story) -> None:
+    folder = run_folder(operator, NAME)
+    assert story.recorded_steps
+    for name, recorded in story.recorded_steps.items():
+        assert (folder / "steps" / name / "step.json").read_bytes() == recorded
+    assert condition(story.end, "LearnerReady")[1] != "ReplayDiverged"
+
+
+def test_every_planned_episode_is_accounted_for_and_none_lost_is_scored(operator: Cluster, story: Story) -> None:
+    rollouts = manifests(operator, "rollouts/*/rollout.json")
+    assert len(rollouts) == 4
+    for rollout in rollouts:
+        assert sum(rollout["outcomes"].values()) == rollout["planned"]
+        assert rollout["outcomes"].get("infrastructure_fault", 0) == 0, "a lost episode was not played again"
+        played = sum(len(e["unhinted"]) + len(e["hinted"]) + e["environment_faults"] for e in rollout["environments"])
+        assert played == rollout["planned"]
+
+
+def test_restarts_are_counted_by_role(story: Story) -> None:
+    restarts = story.end["status"]["restarts"]
+    assert restarts["learner"]["total"] >= 1
+    assert restarts["sandbox"]["total"] >= 1
+
+
+def test_each_unit_was_finished_exactly_once(operator: Cluster, story: Story) -> None:
+    folder: Path = run_folder(operator, NAME)
+    assert [p.parent.name for p in sorted(folder.glob("steps/*/step.json"))] == ["0000", "0001", "0002", "0003"]
+    assert [p.parent.name for p in sorted(folder.glob("cycles/*/batch.json"))] == ["0000", "0001"]
