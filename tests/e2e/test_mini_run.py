@@ -106,8 +106,10 @@ def test_every_policy_was_proven_before_it_was_played(operator: Cluster, seen: S
 def test_children_tell_what_they_came_to(operator: Cluster, seen: Seen) -> None:
     batches = items(operator, "envbatches", NAMESPACE, f"spade.dev/run={NAME}")
     jobs = items(operator, "rolloutjobs", NAMESPACE, f"spade.dev/run={NAME}")
-    assert batches and all(condition(b, "Complete")[0] == "True" for b in batches)
-    assert jobs and all(condition(j, "Complete")[0] == "True" for j in jobs)
+    assert batches
+    assert all(condition(b, "Complete")[0] == "True" for b in batches)
+    assert jobs
+    assert all(condition(j, "Complete")[0] == "True" for j in jobs)
 
 
 def test_complete_run_holds_no_pod(operator: Cluster, seen: Seen) -> None:
