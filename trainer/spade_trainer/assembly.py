@@ -10,12 +10,23 @@ Order of samples: designer samples first (by cycle, slot), then player samples (
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.config.switches import BatchDenominator, LeftoverDesignerSamples, LogProbTemperature
+from spade_contracts.manifests import RolloutManifest, RunManifest
+from spade_trainer.rewards.advantages import designer_advantages, designer_scale, player_advantages
+from spade_trainer.rewards.blend import reward_of
+from spade_trainer.rewards.window import mean, window_of
+from spade_trainer.store import layout, manifests
+from spade_trainer.store.designs import Design, read_designs
+from spade_trainer.store.episodes import Episode, Trajectory, read_episodes
+from spade_trainer.store.objects import Store
 
 
 class SampleRole(StrEnum):
@@ -103,3 +114,168 @@ def samples_digest(samples: Iterable[Sample], denominator: float) -> str:
         digest.update(sample.loss_mask.astype("u1").tobytes())
         digest.update(sample.log_probs.astype("<f4").tobytes())
     return digest.hexdigest()
+
+
+def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool = False) -> Batch:
+    """The batch of the step on a finished rollout.
+
+    last_rollout: the run, as it is now declared, ends with this rollout; then, if the switch says so, the designer
+    samples of its own cycle are trained now, because no later rollout would. A step that was recorded decides for
+    itself: replay trains what was trained. Raises ManifestMissing if the rollout or its cycles are not finished.
+    Source: method.md §5.2, §5.5, §8.3.
+    """
+    method = run.method
+    played = manifests.read_rollout(store, rollout)
+    player = player_samples(method, played, read_episodes(store, played))
+    cycles = due_cycles(store, method, rollout, last_rollout=last_rollout)
+    designer: list[Sample] = []
+    rewards: list[float] = []
+    for cycle in cycles:
+        window = _rollouts_of(store, method, cycle, until=rollout)
+        designs = [design for design in read_designs(store, manifests.read_batch(store, cycle)) if design.accepted]
+        credited, paid = designer_samples(method, designs, window, len(player))
+        designer += credited
+        rewards += paid
+    samples = tuple(_rescaled(method, [*designer, *player]))
+    denominator = _denominator(method, len(samples))
+    return Batch(
+        rollout=rollout,
+        policy_version=played.policy_version,
+        samples=samples,
+        denominator=denominator,
+        designer_cycles=cycles,
+        designer_reward_mean=mean(rewards) if rewards else None,
+        samples_sha256=samples_digest(samples, denominator),
+    )
+
+
+def due_cycles(store: Store, method: MethodConfig, rollout: int, *, last_rollout: bool) -> tuple[int, ...]:
+    """Cycles whose designer samples the step on this rollout trains, ascending.
+
+    A recorded step says it itself. Otherwise: the previous cycle at the start of a cycle, and the present one at the
+    last rollout (switch leftoverDesignerSamples, D6), each unless an earlier step trained it already.
+    """
+    recorded = manifests.find_step(store, rollout)
+    if recorded is not None:
+        return recorded.designer_cycles
+    cycle = method.cycle_of(rollout)
+    wanted = [cycle - 1] if method.starts_cycle(rollout) and cycle > 0 else []
+    if last_rollout and method.switches.leftover_designer_samples is LeftoverDesignerSamples.TRAINED:
+        wanted.append(cycle)
+    length = method.environments.cycle_length
+    earlier = (manifests.find_step(store, r) for r in range(max(0, (cycle - 1) * length), rollout))
+    trained = {done for step in earlier if step is not None for done in step.designer_cycles}
+    return tuple(due for due in wanted if due not in trained)
+
+
+def player_samples(method: MethodConfig, played: RolloutManifest, episodes: Sequence[Episode]) -> list[Sample]:
+    """The unhinted, unmasked plays of a rollout with their z-scores, by slot and play (method.md §5.2)."""
+    temperature = _temperature(method, method.play.sampling.temperature)
+    samples = []
+    for environment in (entry.id for entry in played.environments):
+        unhinted = (e for e in episodes if e.environment == environment and not e.hinted and e.trajectory.drawn_tokens)
+        group = sorted(unhinted, key=lambda e: e.play)
+        returns = [e.episode_return for e in group if e.episode_return is not None]
+        group = [e for e in group if e.episode_return is not None]
+        if not group:
+            continue
+        for episode, advantage in zip(group, player_advantages(returns), strict=True):
+            samples.append(
+                _sample(
+                    f"{environment}/r{played.rollout:04d}-p{episode.play:03d}",
+                    role=SampleRole.PLAYER,
+                    group=environment,
+                    trajectory=episode.trajectory,
+                    advantage=float(advantage),
+                    temperature=temperature,
+                )
+            )
+    return samples
+
+
+def designer_samples(
+    method: MethodConfig, designs: Sequence[Design], rollouts: Sequence[RolloutManifest], players: int
+) -> tuple[list[Sample], list[float]]:
+    """The accepted designs of one cycle with their centred, scaled rewards, and the rewards themselves, by slot.
+
+    rollouts: those of the cycle, oldest first. players: player samples of the rollout that trains them. Environments
+    of which nothing is known are left out (`reward_of`). Source: method.md §5.4, §5.5.
+    """
+    credit = method.switches.environment_fault_credit
+    paid: list[tuple[Design, float]] = []
+    for design in sorted(designs, key=lambda d: d.slot):
+        window = window_of(layout.environment_id(design.cycle, design.slot), rollouts)
+        reward = reward_of(window, method.rewards, credit)
+        if reward is not None and design.trajectory.drawn_tokens:
+            paid.append((design, reward))
+    rewards = [reward for _, reward in paid]
+    scale = designer_scale(len(paid), players, method.environments.cycle_length, method.rewards.designer_scale_cap)
+    advantages = designer_advantages(rewards, [design.skill for design, _ in paid], scale)
+    temperature = _temperature(method, method.environments.designer.sampling.temperature)
+    samples = []
+    for (design, _), advantage in zip(paid, advantages, strict=True):
+        environment = layout.environment_id(design.cycle, design.slot)
+        samples.append(
+            _sample(
+                f"{environment}/design",
+                role=SampleRole.DESIGNER,
+                group=environment,
+                trajectory=design.trajectory,
+                advantage=float(advantage),
+                temperature=temperature,
+            )
+        )
+    return samples, rewards
+
+
+def _sample(
+    name: str, *, role: SampleRole, group: str, trajectory: Trajectory, advantage: float, temperature: float
+) -> Sample:
+    """One sample out of its trajectory."""
+    return Sample(
+        id=name,
+        role=role,
+        group=group,
+        token_ids=trajectory.token_ids,
+        loss_mask=trajectory.loss_mask,
+        log_probs=trajectory.log_probs,
+        prompt_tokens=trajectory.prompt_tokens,
+        advantage=advantage,
+        temperature=temperature,
+        denominator_tokens=max(1, int(trajectory.loss_mask.sum())),
+        policy_version=min(version for version, _ in trajectory.spans),
+    )
+
+
+def _temperature(method: MethodConfig, sampling: float) -> float:
+    """What the learner divides logits by (D10)."""
+    return sampling if method.switches.log_prob_temperature is LogProbTemperature.SAMPLING else 1.0
+
+
+def _rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -> list[RolloutManifest]:
+    """The finished rollouts of a cycle up to and including `until`, oldest first."""
+    length = method.environments.cycle_length
+    return [manifests.read_rollout(store, r) for r in range(cycle * length, min((cycle + 1) * length, until + 1))]
+
+
+def _full_batch(method: MethodConfig) -> int:
+    """Samples of a rollout in which nothing is missing."""
+    return method.environments.per_cycle * method.play.plays_per_environment
+
+
+def _denominator(method: MethodConfig, samples: int) -> float:
+    """What the summed loss is divided by (switch batchDenominator)."""
+    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
+    return float(_full_batch(method) if fixed else max(1, samples))
+
+
+def _rescaled(method: MethodConfig, samples: Sequence[Sample]) -> Iterable[Sample]:
+    """The samples as the reference weighs a batch that is not full: it averages over real ones if there is no KL term.
+
+    Only with the fixed denominator (method.md §1.2, empty cases).
+    """
+    full = _full_batch(method)
+    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
+    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < len(samples) < full:
+        return samples
+    return [replace(sample, advantage=sample.advantage * full / len(samples)) for sample in samples]

@@ -88,11 +88,10 @@ def columns() -> "pa.Schema":
 
 def verdict_columns() -> "pa.Schema":
     """The Parquet schema of verdicts: what people ask of designs without their tokens."""
-    wanted = ("cycle", "slot", "attempt", "skill", "document_id", "program_sha256")
-    wanted += ("accepted", "stage", "reason", "message", "evidence")
     import pyarrow as pa
 
-    return pa.schema([columns().field(name) for name in wanted])
+    unwanted = {name for name, _ in trajectory_columns()} | {"program", "hint", "hint_tokens"}
+    return pa.schema([field for field in columns() if field.name not in unwanted])
 
 
 def write_designs(store: Store, cycle: int, slot: int, attempt: int, designs: Sequence[Design]) -> None:

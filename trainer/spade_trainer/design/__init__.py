@@ -1,0 +1,1 @@
+"""The designer's side: prompts, skills, parsing of programs, memory."""
