@@ -36,6 +36,8 @@ class RolloutJobStatus(Document):
     """Decimal, three digits."""
     mean_return: str | None = None
     """Decimal, three digits."""
+    hint_regret: str | None = None
+    """Mean hint regret, when hinted plays were among them; decimal, three digits."""
     verifier_failures: dict[str, int] = Field(default={}, max_length=32)
     """By reason."""
     tokens: int | None = None

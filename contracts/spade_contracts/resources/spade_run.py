@@ -312,6 +312,8 @@ class SpadeRunStatus(Document):
     """Of the latest rollout; decimal, three digits."""
     mean_return: str | None = None
     """Of the latest rollout; decimal, three digits."""
+    hint_regret: str | None = None
+    """Of the latest rollout with hinted plays; decimal, three digits."""
     doing: str = Field(default="", max_length=256)
     """What is happening now, in words."""
     verifier_failures: dict[str, int] = Field(default={}, max_length=32)
@@ -332,6 +334,8 @@ class SpadeRunStatus(Document):
     """Number in the learner Job's name."""
     admitted: dict[str, str] = Field(default={}, max_length=1000)
     """Sandbox pods that passed the probe: pod name → boot id."""
+    engine_restarts_seen: dict[str, int] = Field(default={}, max_length=1000)
+    """Engine pods that were counted: pod name → restarts of its container that the budget has seen."""
     quiet_since: str | None = None
     """RFC 3339 time since which the pool is larger than its demand."""
     handled_retry: int = 0
