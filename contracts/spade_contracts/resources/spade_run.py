@@ -152,11 +152,11 @@ class SandboxSpec(Document):
     """Lost pods without progress before the run fails."""
 
 
-class OnDelete(StrEnum):
-    """What deleting the object does to run storage."""
+class AccessMode(StrEnum):
+    """Which nodes may mount run storage at once."""
 
-    RETAIN = "Retain"
-    DELETE = "Delete"
+    READ_WRITE_ONCE = "ReadWriteOnce"
+    READ_WRITE_MANY = "ReadWriteMany"
 
 
 class StorageSpec(Document):
@@ -168,6 +168,8 @@ class StorageSpec(Document):
     """Size of the claim that is made."""
     storage_class_name: str | None = Field(default=None, min_length=1, max_length=253)
     """Its class; left out, the cluster's default."""
+    access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
+    """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
 
 
 class WorkersSpec(Document):

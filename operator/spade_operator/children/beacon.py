@@ -1,0 +1,26 @@
+"""The beacon: a small trusted pod that listens as an engine would and tries the probe's targets from outside gVisor."""
+
+from spade_contracts import ports
+from spade_contracts.labels import Role
+from spade_contracts.resources.pods import PodSettings
+from spade_operator.children import pods
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.run import Run
+from spade_operator.children.site import Site
+from spade_operator.children.workloads import deployment
+
+
+def beacon_deployment(run: Run, site: Site, replicas: int = 1) -> list[Manifest]:
+    """The Deployment; 0 replicas while the run is suspended or has ended."""
+    container = pods.Container(
+        image=site.images.worker,
+        command=("python", "-m", "spade_trainer.workers.main", "beacon"),
+        ports={"data": ports.ENGINE_DATA, "status": ports.WORKER_STATUS},
+        volumes=(*pods.scratch("64Mi"), pods.probe_targets(run)),
+        readiness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=5),
+        liveness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=10, failures=6),
+        startup=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=120),
+    )
+    settings = PodSettings(node_selector=run.spec.workers.pod.node_selector)
+    template = pods.pod_template(run, Role.BEACON, site, container, settings, grace_seconds=5)
+    return [deployment(run, Role.BEACON, template, replicas=replicas, strategy={"type": "Recreate"})]

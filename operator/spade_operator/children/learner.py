@@ -1,0 +1,62 @@
+"""The learner: one Indexed Job whose pods meet for torchrun and are replaced together, under a new attempt's name."""
+
+from spade_contracts import ports
+from spade_contracts.labels import TASK_ANNOTATION, Role
+from spade_contracts.tasks import LearnerTask
+from spade_operator.children import pods
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import learner_job_name, role_name
+from spade_operator.children.run import Run
+from spade_operator.children.site import Site
+from spade_operator.children.workloads import indexed_job
+
+
+def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
+    """The Job of one attempt. Any lost pod fails it: ranks cannot go on without each other."""
+    wanted = run.spec.learner
+    name = learner_job_name(run.name, attempt)
+    service = role_name(run.name, Role.LEARNER)
+    task = LearnerTask(run=run.ref, attempt=attempt, nodes=wanted.nodes, ranks_per_node=wanted.ranks_per_node)
+    # A lone pod needs no name of its own, and no DNS to find itself.
+    master = "127.0.0.1" if wanted.nodes == 1 else f"{name}-0.{service}"
+    container = pods.Container(
+        image=site.images.trainer,
+        command=("python", "-m", "spade_trainer.learner.main"),
+        ports={
+            "control": ports.LEARNER_CONTROL,
+            "status": ports.LEARNER_STATUS,
+            "rendezvous": ports.LEARNER_RENDEZVOUS,
+        },
+        volumes=(
+            *pods.scratch("8Gi"),
+            pods.shared_memory("512Mi"),
+            pods.storage(run),
+            pods.task_file(),
+            pods.tokens(run, Role.LEARNER),
+        ),
+        environment={"MASTER_ADDR": master, "MASTER_PORT": str(ports.LEARNER_RENDEZVOUS)},
+        processes=wanted.ranks_per_node,
+    )
+    template = pods.pod_template(
+        run,
+        Role.LEARNER,
+        site,
+        container,
+        wanted.pod,
+        grace_seconds=30,
+        labels={"attempt": attempt},
+        annotations={TASK_ANNOTATION: task.model_dump_json()},
+        more={"restartPolicy": "Never", "subdomain": service},
+    )
+    return [
+        indexed_job(
+            run,
+            Role.LEARNER,
+            name,
+            template,
+            parent=run.parent,
+            pods=wanted.nodes,
+            backoff_limit=0,
+            labels={"attempt": attempt},
+        )
+    ]

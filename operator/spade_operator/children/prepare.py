@@ -1,0 +1,45 @@
+"""The preparation Job: checks storage, resolves the model, checks the corpus, writes run.json (design §6)."""
+
+from spade_contracts.labels import TASK_ANNOTATION, Role
+from spade_contracts.tasks import PrepareTask
+from spade_operator.children import pods
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import prepare_job_name
+from spade_operator.children.run import Run
+from spade_operator.children.site import Site
+from spade_operator.children.workloads import indexed_job
+
+BACKOFF_LIMIT = 2
+
+
+def prepare_job(run: Run, site: Site, attempt: int = 0) -> list[Manifest]:
+    """The Job. Raises InvalidInput when the spec does not resolve to settings."""
+    task = PrepareTask(run=run.ref, model_uri=run.spec.model.uri, method=run.spec.method())
+    container = pods.Container(
+        image=site.images.trainer,
+        command=("python", "-m", "spade_trainer.workers.main", "prepare"),
+        ports={},
+        volumes=(*pods.scratch("4Gi"), pods.storage(run), pods.task_file()),
+    )
+    template = pods.pod_template(
+        run,
+        Role.PREPARE,
+        site,
+        container,
+        run.spec.workers.pod,
+        grace_seconds=10,
+        annotations={TASK_ANNOTATION: task.model_dump_json()},
+        more={"restartPolicy": "Never"},
+    )
+    return [
+        indexed_job(
+            run,
+            Role.PREPARE,
+            prepare_job_name(run.name, attempt),
+            template,
+            parent=run.parent,
+            pods=1,
+            backoff_limit=BACKOFF_LIMIT,
+            labels={"attempt": attempt},
+        )
+    ]

@@ -1,0 +1,60 @@
+"""What design and play Jobs share: the worker's pod and the names of the servers it talks to."""
+
+from spade_contracts import ports
+from spade_contracts.labels import TASK_ANNOTATION, Role
+from spade_contracts.tasks import DesignTask, PlayTask
+from spade_operator.children import pods
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import role_name, service_host
+from spade_operator.children.run import Parent, Run
+from spade_operator.children.site import Site
+from spade_operator.children.workloads import indexed_job
+
+
+def engine_host(run: Run) -> str:
+    """Name whose addresses are the engines that serve a proven policy."""
+    return service_host(role_name(run.name, Role.ENGINE), run.namespace)
+
+
+def sandbox_host(run: Run) -> str:
+    """Name whose addresses are the sandbox pods with proven isolation."""
+    return service_host(role_name(run.name, Role.SANDBOX), run.namespace)
+
+
+def worker_job(
+    run: Run,
+    site: Site,
+    name: str,
+    task: DesignTask | PlayTask,
+    *,
+    parent: Parent,
+    labels: dict[str, str | int],
+) -> Manifest:
+    """An Indexed Job of workers. Re-running a finished task changes nothing, so a lost pod is simply replaced."""
+    container = pods.Container(
+        image=site.images.worker,
+        command=("python", "-m", "spade_trainer.workers.main", task.kind),
+        ports={"status": ports.WORKER_STATUS},
+        volumes=(*pods.scratch("1Gi"), pods.storage(run), pods.task_file(), pods.tokens(run, Role.WORKER)),
+    )
+    template = pods.pod_template(
+        run,
+        Role.WORKER,
+        site,
+        container,
+        run.spec.workers.pod,
+        grace_seconds=30,
+        labels=labels,
+        annotations={TASK_ANNOTATION: task.model_dump_json()},
+        more={"restartPolicy": "Never"},
+    )
+    return indexed_job(
+        run,
+        Role.WORKER,
+        name,
+        template,
+        parent=parent,
+        pods=task.workers,
+        backoff_limit=run.spec.workers.restarts,
+        labels=labels,
+    )

@@ -1,0 +1,61 @@
+"""The two shapes of workloads: a Deployment, whose lost pod holds no name, and a Job."""
+
+from spade_contracts.labels import Role
+from spade_operator.children.manifests import Manifest, child, role_selector, run_labels
+from spade_operator.children.names import role_name
+from spade_operator.children.run import Parent, Run
+
+
+def deployment(run: Run, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
+    """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA)."""
+    spec: Manifest = {
+        "selector": {"matchLabels": role_selector(run, role)},
+        "strategy": strategy,
+        # Old ReplicaSets would only be something to list: a run's pods are never rolled back.
+        "revisionHistoryLimit": 0,
+        "template": template,
+    }
+    if replicas is not None:
+        spec["replicas"] = replicas
+    name = role_name(run.name, role)
+    return child(
+        "apps/v1",
+        "Deployment",
+        name,
+        run,
+        labels=run_labels(run, role),
+        parent=run.parent,
+        body={"spec": spec},
+    )
+
+
+def indexed_job(
+    run: Run,
+    role: Role,
+    name: str,
+    template: Manifest,
+    *,
+    parent: Parent,
+    pods: int,
+    backoff_limit: int,
+    labels: dict[str, str | int],
+) -> Manifest:
+    """An Indexed Job of `pods` pods, each index replaced only when its pod has failed for good.
+
+    `backoff_limit` counts failures that were a pod's own; those of evictions, drains and lost nodes do not count,
+    unless the limit is 0: then any lost pod fails the Job, because the group stands or falls together.
+    """
+    spec: Manifest = {
+        "completionMode": "Indexed",
+        "completions": pods,
+        "parallelism": pods,
+        "backoffLimit": backoff_limit,
+        "podReplacementPolicy": "Failed",
+        "template": template,
+    }
+    if backoff_limit > 0:
+        disrupted = [{"type": "DisruptionTarget", "status": "True"}]
+        spec["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": disrupted}]}
+    return child(
+        "batch/v1", "Job", name, run, labels=run_labels(run, role, **labels), parent=parent, body={"spec": spec}
+    )
