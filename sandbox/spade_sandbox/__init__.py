@@ -1,1 +1,1 @@
-"""Run untrusted environment programs, and judge them: pod (the server in gVisor), client, verify."""
+"""Verified sandboxes for generated programs: the pod, its trusted client, and the gate."""

@@ -1,0 +1,55 @@
+"""Libraries that environment programs may import.
+
+The zygote imports them all; a cell has no files, so nothing else can be imported in it. The gate rejects other
+imports by the same list. Names injected into programs come from method.md §4.1.
+"""
+
+import importlib
+from types import ModuleType
+
+ALLOWED: tuple[str, ...] = (
+    "__future__", "abc", "array", "base64", "binascii", "bisect", "calendar", "cmath", "collections",
+    "collections.abc", "colorsys", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib",
+    "enum", "fractions", "functools", "graphlib", "hashlib", "heapq", "inspect", "io", "itertools", "json", "keyword",
+    "math", "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "statistics", "string", "struct",
+    "textwrap", "time", "traceback", "types", "typing", "unicodedata", "uuid", "warnings", "weakref",
+)  # fmt: skip
+
+WARM: tuple[str, ...] = (
+    "encodings.ascii", "encodings.latin_1", "encodings.utf_8", "encodings.utf_16", "encodings.hex_codec",
+    "encodings.rot_13", "json.decoder", "json.encoder", "numpy.linalg", "numpy.random", "numpy.fft",
+    "numpy.polynomial", "_strptime", "_pydecimal", "_pyio", "_struct", "_datetime", "_heapq", "_bisect",
+)  # fmt: skip
+"""Modules that the allowed ones load late; a cell could not load them."""
+
+_INJECTED_MODULES: tuple[str, ...] = (
+    "itertools", "math", "random", "re", "json", "collections", "functools", "string", "copy", "heapq", "operator",
+    "statistics", "typing",
+)  # fmt: skip
+_INJECTED_MEMBERS: dict[str, tuple[str, ...]] = {
+    "typing": ("Any", "Callable", "Dict", "Iterable", "List", "Optional", "Sequence", "Set", "Tuple", "Union"),
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
+    "itertools": ("accumulate", "chain", "combinations", "count", "cycle", "permutations", "product"),
+    "functools": ("lru_cache", "partial", "reduce"),
+    "dataclasses": ("dataclass", "field"),
+    "enum": ("Enum",),
+    "copy": ("deepcopy",),
+    "heapq": ("heapify", "heappop", "heappush"),
+}
+
+
+def import_all() -> None:
+    """Import every library that programs may use, and what these load late. Raises ImportError."""
+    for name in (*ALLOWED, *WARM):
+        importlib.import_module(name)
+
+
+def injected_names() -> dict[str, object]:
+    """Names that a program finds defined, so that a forgotten import is no fault (method.md §4.1)."""
+    names: dict[str, object] = {name: importlib.import_module(name) for name in _INJECTED_MODULES}
+    numpy: ModuleType = importlib.import_module("numpy")
+    names |= {"numpy": numpy, "np": numpy}
+    for module, members in _INJECTED_MEMBERS.items():
+        home = importlib.import_module(module)
+        names |= {member: getattr(home, member) for member in members}
+    return names

@@ -1,0 +1,1 @@
+"""Environment programs inside a cell: one domain, one file."""
