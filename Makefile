@@ -12,8 +12,7 @@ export UV_SYSTEM_CERTS ?= 1
 # Megatron-core and the images want 3.11; Debian's own is taken where several are installed.
 PYTHON311 ?= $(firstword $(wildcard /usr/bin/python3.11) python3.11)
 BIN := .venv/bin
-UV = $(firstword $(shell command -v uv) $(BIN)/uv)
-UV_VERSION := 0.13.9
+UV = $(firstword $(wildcard $(BIN)/uv) $(shell command -v uv) $(BIN)/uv)
 
 help: ## This text
 	@awk -F ':.*## ' '/^## /{print "\n" substr($$0,4)} /^[a-z-]+:.*## /{printf "  %-14s%s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -23,13 +22,12 @@ install: .venv/.installed ## Python environment in .venv with the `spade` comman
 
 .venv/.installed: constraints/dev.txt $(wildcard pyproject.toml)
 	@command -v $(PYTHON311) >/dev/null || { echo "Python 3.11 is missing: apt-get install python3.11 python3.11-venv"; exit 1; }
-	@if ! command -v uv >/dev/null && [ ! -x $(BIN)/uv ]; then \
-	  $(PYTHON311) -c 'import ensurepip' 2>/dev/null || cluster/packages python3-venv; \
-	  $(PYTHON311) -m venv .venv && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); fi
-	$(UV) venv --quiet --allow-existing --python $(PYTHON311) .venv
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirement constraints/dev.txt
-	if [ -f pyproject.toml ]; then $(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .; fi
-	touch $@
+	@[ -x "$(UV)" ] || { $(PYTHON311) -c 'import ensurepip' 2>/dev/null || cluster/packages python3-venv; \
+	  $(PYTHON311) -m venv .venv && $(BIN)/python -m pip install --quiet "$$(grep '^uv==' constraints/dev.in)"; }
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON311) .venv
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirement constraints/dev.txt
+	@if [ -f pyproject.toml ]; then $(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .; fi
+	@touch $@
 
 ## Development cluster
 cluster: ## Build what is missing and start the single-node cluster (a no-op if it runs)
@@ -47,10 +45,12 @@ clean-cluster: ## Stop and remove all that was started; with PURGE=1 also binari
 
 ## Every now and then
 constraints: ## Resolve constraints/*.in again into pinned, hashed constraints/*.txt
-	for name in dev operator sandbox worker trainer; do \
-	  extra=""; if [ $$name != dev ]; then extra="--constraint constraints/dev.txt"; fi; \
-	  $(UV) pip compile constraints/$$name.in --override constraints/overrides.txt $$extra --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --no-header --quiet $(COMPILE_FLAGS) --output-file constraints/$$name.txt; done
+	@compile() { $(UV) pip compile "constraints/$$1.in" --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --quiet --output-file "constraints/$$1.txt" "$${@:2}" >/dev/null; }; \
+	cpu=(--override constraints/overrides.txt); \
+	compile dev "$${cpu[@]}" $(if $(UPGRADE),--upgrade); \
+	for name in operator sandbox worker trainer; do compile $$name "$${cpu[@]}" --constraint constraints/dev.txt; done; \
+	compile trainer-cuda --constraint constraints/worker.txt
 
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done

@@ -14,8 +14,8 @@ from spade_cluster.processes import pids_of, start_ticks, terminate
 from spade_cluster.settings import Layout
 
 NAMESPACE = "k8s.io"
-RUNTIME_EXECUTABLES = frozenset({"containerd-shim-runsc-v1", "containerd-shim-runc-v2", "runsc", "runsc-sandbox", "runsc-gofer", "exe"})
-"""Programs that containerd leaves behind when it is killed. gVisor's sandbox and gofer run under the name 'exe' or their own."""
+RUNTIME_EXECUTABLES = frozenset({"containerd-shim-runsc-v1", "containerd-shim-runc-v2", "runsc", "runsc-sandbox", "runsc-gofer"})
+"""Programs that containerd leaves behind when it is killed."""
 
 
 def ctr(layout: Layout, *arguments: str) -> list[str]:

@@ -1,0 +1,138 @@
+"""Build the product's images straight into the cluster's containerd, as far as their inputs have changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from spade_cluster.base_images import ensure_base
+from spade_cluster.commands import run, succeeds
+from spade_cluster.container_runtime import ctr
+from spade_cluster.errors import ClusterError
+from spade_cluster.image_inputs import IMAGES, REPOSITORY, Image, content_tag, reference
+from spade_cluster.kubectl import get
+from spade_cluster.preflight import check_space
+from spade_cluster.processes import Program, ensure_running, is_alive, read_record, stop
+from spade_cluster.settings import CHECKOUT, Layout
+from spade_cluster.system_images import image_names
+
+BUILD_SECONDS = 3600
+DEVELOPMENT_TAG = "dev"
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+
+
+def wanted_references(checkout: Path = CHECKOUT) -> dict[str, str]:
+    """Return the name of each image for the present state of the checkout."""
+    return {image.name: reference(image, content_tag(image, checkout)) for image in IMAGES}
+
+
+def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
+    """Build the named images (all without names) that the cluster lacks, tag them, remove old ones, and return what was asked for by name.
+
+    Raises ClusterError if the cluster does not run, an image is unknown, space is short, or a build fails.
+    """
+    unknown = set(names) - {image.name for image in IMAGES}
+    if unknown:
+        raise ClusterError(f"there is no image {', '.join(sorted(unknown))}; images are {', '.join(image.name for image in IMAGES)}")
+    if not is_alive(read_record(layout.processes, "containerd")):
+        raise ClusterError("the cluster does not run: run cluster/up (or make cluster) first")
+    wanted = wanted_references()
+    present = image_names(layout)
+    chosen = [image for image in IMAGES if not names or image.name in names]
+    missing = [image for image in chosen if wanted[image.name] not in present]
+    if missing:
+        check_space(layout, images_exist=bool(_recorded(layout)) or "trainer" not in {image.name for image in missing})
+        _build_with_buildkit(layout, missing, wanted)
+    for image in chosen:
+        run(ctr(layout, "images", "tag", "--force", wanted[image.name], reference(image, DEVELOPMENT_TAG)))
+    built = {image.name: wanted[image.name] for image in chosen}
+    (layout.state / "images.json").write_text(json.dumps({**_recorded(layout), **built}, indent=1))
+    remove_old_images(layout, keep=set(wanted.values()))
+    return built
+
+
+def remove_old_images(layout: Layout, *, keep: set[str]) -> None:
+    """Remove tags of our images that are neither wanted nor used by a pod; containerd then frees their layers."""
+    used = {
+        container["image"]
+        for pod in get(layout, "pods", "--all-namespaces")["items"]
+        for container in (*pod["spec"]["containers"], *pod["spec"].get("initContainers", []))
+    }
+    ours = tuple(f"{REPOSITORY}/{image.name}:" for image in IMAGES)
+    for name in image_names(layout):
+        if name.startswith(ours) and not name.endswith(f":{DEVELOPMENT_TAG}") and name not in keep | used:
+            run(ctr(layout, "images", "remove", "--sync", name))
+            print(f"  removed {name}, which nothing uses any more", flush=True)
+
+
+def _recorded(layout: Layout) -> dict[str, str]:
+    """Return which images were built last."""
+    record = layout.state / "images.json"
+    return dict(json.loads(record.read_text())) if record.exists() else {}
+
+
+def _build_with_buildkit(layout: Layout, images: list[Image], wanted: dict[str, str]) -> None:
+    """Run BuildKit for as long as the builds take."""
+    tools = _tools(layout)
+    for base in sorted({image.base for image in images}, key=lambda one: one.name):
+        ensure_base(layout, base)
+    ensure_running(_buildkit(layout), records=layout.processes, logs=layout.log)
+    try:
+        for image in images:
+            begin = time.monotonic()
+            _build(layout, image, wanted[image.name], tools)
+            print(f"  {wanted[image.name]}: {time.monotonic() - begin:.0f} s", flush=True)
+    finally:
+        stop("buildkitd", records=layout.processes)
+
+
+def _buildkit(layout: Layout) -> Program:
+    """Return BuildKit as a program that works in the cluster's containerd."""
+    return Program(
+        "buildkitd",
+        (
+            str(layout.current_binaries / "buildkitd"),
+            *("--config", str(layout.config / "buildkitd.toml"), "--root", str(layout.buildkit)),
+            *("--addr", f"unix://{layout.buildkit_socket}"),
+        ),
+        ready=lambda: succeeds([*_buildctl(layout), "debug", "workers"]),
+        config_files=(layout.config / "buildkitd.toml",),
+        environment=(("PATH", f"{layout.current_binaries}:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/root")),
+    )
+
+
+def _buildctl(layout: Layout) -> list[str]:
+    """Return BuildKit's client."""
+    return [str(layout.current_binaries / "buildctl"), "--addr", f"unix://{layout.buildkit_socket}"]
+
+
+def _tools(layout: Layout) -> Path:
+    """Put uv alone into a folder, so that builds can mount it and no layer holds it."""
+    program = CHECKOUT / ".venv" / "bin" / "uv"
+    if not program.exists():
+        raise ClusterError(f"{program} is missing: run make install first")
+    folder = layout.base / "uv"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(program, folder / "uv")
+    return folder
+
+
+def _build(layout: Layout, image: Image, name: str, tools: Path) -> None:
+    """Build one image uncompressed, because compressing a trainer image takes longer than everything else."""
+    command = [
+        *_buildctl(layout),
+        *("build", "--progress=plain", "--frontend=dockerfile.v0"),
+        *("--local", f"context={CHECKOUT}", "--local", f"dockerfile={CHECKOUT}", "--opt", f"filename={image.dockerfile}"),
+        *("--local", f"uv={tools}", "--opt", "context:uv=local:uv"),
+        *("--opt", f"build-arg:BASE={image.base.reference}", "--opt", "image-resolve-mode=local"),
+        *("--secret", f"id=ca,src={CERTIFICATES}"),
+        *("--output", f"type=image,name={name},unpack=true,compression=uncompressed"),
+    ]
+    log = layout.log / f"image-{image.name}.log"
+    with log.open("w") as output:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, check=False)
+    if done.returncode != 0:
+        raise ClusterError(f"building {image.name} failed. The end of {log}:\n{log.read_text()[-3000:]}")
