@@ -1,0 +1,60 @@
+"""Which episodes a rollout has: a pure function of earlier manifests and settings (method.md §1.2, §3; D2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.config.switches import EpisodeSeeds
+from spade_contracts.manifests import BatchManifest, EnvironmentEntry, RolloutManifest
+from spade_trainer.play.episode import EpisodePlan
+from spade_trainer.randomness import Purpose, seed_for
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """All episodes of one environment in a rollout; they are written as one part."""
+
+    environment: str
+    slot: int
+    episodes: tuple[EpisodePlan, ...]
+
+
+def environments_of(batch: BatchManifest, earlier: Sequence[RolloutManifest]) -> tuple[EnvironmentEntry, ...]:
+    """The environments that a rollout plays, by slot: all of its cycle that no earlier rollout of the cycle retired."""
+    retired = {entry.id for rollout in earlier for entry in rollout.environments if entry.retired}
+    return tuple(sorted((e for e in batch.environments if e.id not in retired), key=lambda e: e.slot))
+
+
+def plan_group(method: MethodConfig, rollout: int, entry: EnvironmentEntry, source: str) -> GroupPlan:
+    """The unhinted episodes of an environment, and in the first rollout of its cycle the hinted ones.
+
+    Corrected plays both arms from one list of seeds, so that the regret compares the same instances (D2). Paper resets
+    unhinted plays without a seed. Without a hint there is no hinted play.
+    """
+    cycle, offset = divmod(rollout, method.environments.cycle_length)
+    hinted = method.play.hinted_plays if offset == 0 and entry.hint is not None else 0
+
+    def seed(play: int) -> int:
+        return seed_for(method.seed, Purpose.EPISODE, cycle, entry.slot, offset, play)
+
+    null = method.switches.episode_seeds is EpisodeSeeds.NULL_UNHINTED
+
+    def plan(play: int, hint: str | None) -> EpisodePlan:
+        return EpisodePlan(
+            rollout=rollout,
+            environment=entry.id,
+            slot=entry.slot,
+            play=play,
+            source=source,
+            hint=hint,
+            seed=None if null and hint is None else seed(play),
+        )
+
+    unhinted = (plan(play, None) for play in range(method.play.plays_per_environment))
+    with_hint = (plan(play, entry.hint) for play in range(hinted))
+    return GroupPlan(entry.id, entry.slot, (*unhinted, *with_hint))
+
+
+def planned_episodes(method: MethodConfig, rollout: int, entries: Sequence[EnvironmentEntry]) -> int:
+    """How many episodes a rollout has."""
+    return sum(len(plan_group(method, rollout, entry, "").episodes) for entry in entries)
