@@ -1,7 +1,7 @@
 """One try at one episode: an environment in a sandbox on one side, an engine on the other (method.md §1.7, §5.1)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,9 +12,10 @@ from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateRe
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.statuses import Outcome
 from spade_contracts.verdicts import VerifierFailure
+from spade_sandbox.client import StepResult
+from spade_sandbox.verify import verifier_failure
 from spade_trainer.chat import Chat
 from spade_trainer.play.action import parse_action
-from spade_trainer.play.detectors import success_with_error
 from spade_trainer.play.prompt import first_message, with_hint
 from spade_trainer.play.tokens import Transcript, add_drawn, add_given, begin, finish, prefix_check
 from spade_trainer.randomness import Purpose, seed_for
@@ -25,37 +26,13 @@ SPARE_TOKENS = 64
 """An episode stops when this many tokens or fewer remain of its context (method.md §1.5)."""
 
 
-class StepResult(Protocol):
-    """What an environment says to one action (spade_sandbox.client.StepResult)."""
-
-    @property
-    def observation(self) -> str:
-        """Text for the player."""
-
-    @property
-    def reward(self) -> float:
-        """Finite, as the program gave it."""
-
-    @property
-    def terminated(self) -> bool:
-        """Whether the program says that the episode reached its end."""
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the program gave up on the episode."""
-
-    @property
-    def info(self) -> Mapping[str, bool | int | float | str]:
-        """Short scalars for diagnostics."""
-
-
 class Session(Protocol):
     """A live environment program (spade_sandbox.client.SandboxSession)."""
 
     async def reset(self, seed: int | None) -> str:
         """Begin an episode."""
 
-    def step(self, action: str) -> Awaitable[StepResult]:
+    async def step(self, action: str) -> StepResult:
         """Take one action."""
 
 
@@ -102,12 +79,14 @@ class _Course:
 
     transcript: Transcript
     messages: list[dict[str, str]]
-    rewards: list[float] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    turns: int = 0
+    steps: list[StepResult] = field(default_factory=list)
     operation: str = "open"
     """What the sandbox is asked for at present."""
-    terminated: bool = False
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the program said that the episode reached its end."""
+        return bool(self.steps) and self.steps[-1].terminated
 
 
 async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
@@ -118,7 +97,7 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
     """
     started = asyncio.get_running_loop().time()
     course = _Course(begin([]), [])
-    fault = ""
+    ended: EnvironmentFault | None = None
     try:
         async with table.open_session(plan.source) as session:
             course.operation = "reset"
@@ -126,14 +105,14 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
             _start(table, plan, course, observation)
             outcome = await _turns(table, plan, course, session)
     except EnvironmentFault as error:
-        outcome = Outcome.ENVIRONMENT_FAULT
-        fault = f"{error.kind}/{course.operation}"
-        course.failures.append(error.kind)
+        outcome, ended = Outcome.ENVIRONMENT_FAULT, error
+    failure = verifier_failure(course.steps, ended)
+    fault = f"{ended.kind}/{course.operation}" if ended else ""
     credit = table.method.switches.environment_fault_credit
-    if VerifierFailure.SUCCESS_WITH_ERROR in course.failures and credit is EnvironmentFaultCredit.DESIGNER:
-        outcome = Outcome.ENVIRONMENT_FAULT
-        fault = f"{VerifierFailure.SUCCESS_WITH_ERROR}/step"
+    if failure is VerifierFailure.SUCCESS_WITH_ERROR and credit is EnvironmentFaultCredit.DESIGNER:
+        outcome, fault = Outcome.ENVIRONMENT_FAULT, f"{failure.value}/step"
     trajectory = finish(course.transcript)
+    rewards = tuple(step.reward for step in course.steps)
     return Episode(
         environment=plan.environment,
         slot=plan.slot,
@@ -143,17 +122,17 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
         outcome=outcome,
         episode_return=credited_return(
             outcome,
-            course.rewards,
+            rewards,
             terminated=course.terminated,
             fault=fault,
             hinted=plan.hinted,
             switches=table.method.switches,
         ),
         terminated=course.terminated,
-        turns=course.turns,
-        rewards=tuple(course.rewards),
+        turns=len(course.steps),
+        rewards=rewards,
         fault=fault,
-        verifier_failures=tuple(course.failures),
+        verifier_failures=(failure.value,) if failure else (),
         prefix_check=prefix_check(table.chat, course.messages, trajectory),
         trajectory=trajectory,
         attempts=1,
@@ -219,12 +198,8 @@ async def _turns(table: Table, plan: EpisodePlan, course: _Course, session: Sess
             return Outcome.TRUNCATED
         course.operation = "step"
         result = await session.step(parse_action(reply, table.method.switches.boxed_action))
-        course.turns += 1
-        course.rewards.append(result.reward)
-        if success_with_error(result.reward, result.terminated, result.observation, tuple(result.info)):
-            course.failures.append(VerifierFailure.SUCCESS_WITH_ERROR)
+        course.steps.append(result)
         if result.terminated:
-            course.terminated = True
             return Outcome.SCORED
         if result.truncated:
             return Outcome.TRUNCATED
