@@ -1,6 +1,7 @@
 """Runs in a pod of cluster/check: says which kernel it sees and which TCP targets it reaches.
 
-Usage: probe.py open|closed HOST:PORT...   Tries for 20 s until every target is as wanted, because a policy arrives a little after its pod.
+Usage: probe.py open|closed HOST:PORT...   Tries for 20 s until every target is as wanted, because a policy arrives a
+little after its pod.
 """
 
 import json

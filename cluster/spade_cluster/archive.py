@@ -20,7 +20,11 @@ def write_image_archive(
         {
             "architecture": "amd64",
             "os": "linux",
-            "config": {"Entrypoint": list(command), "Env": [f"{key}={value}" for key, value in environment.items()], "User": user},
+            "config": {
+                "Entrypoint": list(command),
+                "Env": [f"{key}={value}" for key, value in environment.items()],
+                "User": user,
+            },
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
             "history": [{"created_by": "cluster/spade_cluster/archive.py"}],
         }

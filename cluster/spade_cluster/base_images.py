@@ -25,7 +25,7 @@ _USER_HOOK = (
     f'echo "spade:x:{USER_ID}:{USER_ID}:spade:/home/spade:/usr/sbin/nologin" >> "$1/etc/passwd"; '
     f'echo "spade:x:{USER_ID}:" >> "$1/etc/group"; '
     f'mkdir -p "$1/home/spade" "$1/opt/spade"; chown {USER_ID}:{USER_ID} "$1/home/spade"; '
-    'rm -rf "$1"/usr/share/doc "$1"/usr/share/man "$1"/usr/share/locale "$1"/var/lib/apt/lists "$1"/var/cache/* "$1"/var/log/*'
+    'cd "$1" && rm -rf usr/share/doc usr/share/man usr/share/locale var/lib/apt/lists var/cache/* var/log/*'
 )
 
 
@@ -52,7 +52,10 @@ RUNTIME_BASE = Base("base", ("ca-certificates", "libnuma1", "libstdc++6", "pytho
 
 
 def ensure_base(layout: Layout, base: Base) -> None:
-    """Make a base image unless the cluster has it. The root file system is kept on disk, so a new cluster gets it at once."""
+    """Make a base image unless the cluster has it.
+
+    The root file system is kept on disk, so a new cluster gets it at once.
+    """
     if base.reference in image_names(layout):
         return
     layout.base.mkdir(parents=True, exist_ok=True)
@@ -70,7 +73,11 @@ def _bootstrap(base: Base, root: Path) -> None:
     done = subprocess.run(
         [
             *("mmdebstrap", "--mode=root", "--variant=essential", "--quiet", f"--include={','.join(base.packages)}"),
-            *("--aptopt=Acquire::Languages \"none\"", "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"),
+            *(
+                '--aptopt=Acquire::Languages "none"',
+                "--dpkgopt=path-exclude=/usr/share/doc/*",
+                "--dpkgopt=path-exclude=/usr/share/man/*",
+            ),
             *(f"--customize-hook={_USER_HOOK}", SUITE, str(partial)),
         ],
         env={**os.environ, "SOURCE_DATE_EPOCH": TIMESTAMP},

@@ -1,7 +1,7 @@
 """Build the cluster's programs from their Go modules, once for each state of the module files.
 
-The programs lie in bin/<hash of the module files, the patches and this file>. Each is built by itself and moved into place when complete, so an
-interrupted build goes on where it was.
+The programs lie in bin/<hash of the module files, the patches and this file>. Each is built by itself and moved into
+place when complete, so an interrupted build goes on where it was.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KUBERNETES_FLAGS = " ".join(
 
 @dataclass(frozen=True)
 class Binary:
-    """One program: its file name, the module folder it is built in, its package, and what is special about its build."""
+    """One program: its file name, the module folder it is built in, its package, and what is special about it."""
 
     name: str
     module: str
@@ -52,7 +52,8 @@ BINARIES = (
         for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
     ),
     Binary("runsc", "gvisor", "gvisor.dev/gvisor/runsc"),
-    # The shim lowers its OOM score and gives up on machines that do not grant CAP_SYS_RESOURCE, unless it believes itself in a user namespace.
+    # The shim lowers its OOM score and gives up on machines that do not grant CAP_SYS_RESOURCE, unless it believes
+    # itself in a user namespace.
     Binary(
         "containerd-shim-runsc-v1",
         "gvisor",
@@ -97,7 +98,10 @@ def parse_go_version(text: str) -> tuple[int, int, int]:
 
 def check_go() -> None:
     """Raise ClusterError unless a Go that can build the modules is there."""
-    remedy = f"install Go {'.'.join(map(str, MINIMUM_GO))} or newer and put it first in PATH (Debian 12 has a newer Go in its backports)"
+    remedy = (
+        f"install Go {'.'.join(map(str, MINIMUM_GO))} or newer and put it first in PATH "
+        "(Debian 12 has a newer Go in its backports)"
+    )
     if shutil.which("go") is None:
         raise ClusterError(f"Go is not installed: {remedy}")
     if shutil.which("gcc") is None:
@@ -115,7 +119,11 @@ def build_missing(layout: Layout) -> None:
         return
     check_go()
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"building {len(missing)} of {len(BINARIES)} programs into {folder} (about 13 minutes on 2 cores with empty caches)", flush=True)
+    print(
+        f"building {len(missing)} of {len(BINARIES)} programs into {folder} "
+        "(about 13 minutes on 2 cores with empty caches)",
+        flush=True,
+    )
     for binary in missing:
         begin = time.monotonic()
         _build(binary, folder)
@@ -146,9 +154,12 @@ def _build(binary: Binary, folder: Path) -> None:
             command += ["-mod=vendor", "-overlay", str(overlay)]
         else:
             command += ["-mod=readonly"]
-        # Only Kubernetes is built with cgo, as its own defaults have it here; the rest must also run inside images without a C library.
+        # Only Kubernetes is built with cgo, as its own defaults have it here; the rest must also run inside images
+        # without a C library.
         environment = {**os.environ, "CGO_ENABLED": "1" if binary.module == "kubernetes" else "0"}
-        done = subprocess.run([*command, binary.package], cwd=source, env=environment, timeout=BUILD_SECONDS, check=False)
+        done = subprocess.run(
+            [*command, binary.package], cwd=source, env=environment, timeout=BUILD_SECONDS, check=False
+        )
         if done.returncode != 0:
             raise ClusterError(f"building {binary.name} failed (see above); run the same command again to go on")
         target.replace(folder / binary.name)

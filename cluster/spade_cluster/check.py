@@ -9,7 +9,8 @@ from typing import Any
 
 from spade_cluster.commands import wait_until
 from spade_cluster.errors import ClusterError
-from spade_cluster.images import DEVELOPMENT_TAG, REPOSITORY
+from spade_cluster.image_inputs import REPOSITORY
+from spade_cluster.images import DEVELOPMENT_TAG
 from spade_cluster.kubectl import get, kubectl
 from spade_cluster.settings import API_PORT, API_SERVICE_ADDRESS, CLUSTER_SOURCE, NODE_ADDRESS, Layout
 from spade_cluster.system_images import image_names
@@ -22,7 +23,10 @@ CHECKS = CLUSTER_SOURCE / "checks"
 
 
 def check_cluster(layout: Layout) -> None:
-    """Run every check and print one line for each. Raises ClusterError if one fails; the check's objects are always removed."""
+    """Run every check and print one line for each.
+
+    Raises ClusterError if one fails; the check's objects are always removed.
+    """
     image = f"{REPOSITORY}/sandbox:{DEVELOPMENT_TAG}"
     if image not in image_names(layout):
         raise ClusterError("the check needs the sandbox image: run cluster/images sandbox first")
@@ -40,7 +44,7 @@ def check_cluster(layout: Layout) -> None:
 def _results(layout: Layout, image: str) -> list[tuple[str, bool]]:
     """Start a server and two gVisor pods, one of them closed in, and compare what they report with what must be."""
     _create(layout, "server.yaml", image=image)
-    server = _await_pod(layout, "server", lambda pod: _is_ready(pod))
+    server = _await_pod(layout, "server", _is_ready)
     service = get(layout, "--namespace", NAMESPACE, "service", "server")["spec"]["clusterIP"]
     names = [f"server.{NAMESPACE}.svc.cluster.local:80", f"server-headless.{NAMESPACE}:8080"]
     addresses = [
@@ -56,7 +60,10 @@ def _results(layout: Layout, image: str) -> list[tuple[str, bool]]:
     return [
         ("pods of RuntimeClass gvisor run on gVisor's kernel", opened["kernel"].startswith(GVISOR_KERNEL)),
         ("names of services and of headless services resolve in pods", all(opened["reached"][name] for name in names)),
-        ("an open pod reaches pods, services, the API server and the node", all(opened["reached"][one] for one in addresses)),
+        (
+            "an open pod reaches pods, services, the API server and the node",
+            all(opened["reached"][one] for one in addresses),
+        ),
         ("a pod under a default-deny policy reaches none of them", not any(closed["reached"].values())),
         ("a claim of StorageClass spade-local is bound", claim["status"]["phase"] == "Bound"),
     ]
@@ -93,7 +100,9 @@ def _is_ready(pod: Any) -> bool:
 
 def _await_pod(layout: Layout, name: str, condition: Any) -> Any:
     """Wait until a pod satisfies a condition and return it."""
-    if not wait_until(lambda: condition(get(layout, "--namespace", NAMESPACE, "pod", name)), timeout_seconds=POD_SECONDS):
+    if not wait_until(
+        lambda: condition(get(layout, "--namespace", NAMESPACE, "pod", name)), timeout_seconds=POD_SECONDS
+    ):
         events = kubectl(layout, "--namespace", NAMESPACE, "describe", "pod", name)[-1500:]
         raise ClusterError(f"pod {name} did not come up within {POD_SECONDS:.0f} s:\n{events}")
     return get(layout, "--namespace", NAMESPACE, "pod", name)

@@ -20,11 +20,21 @@ def run(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> str:
-    """Run to the end and return standard output. A failure or a timeout raises ClusterError with the program's last words."""
+    """Run to the end and return standard output.
+
+    A failure or a timeout raises ClusterError with the program's last words.
+    """
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
-            words, input=stdin, capture_output=True, text=True, timeout=timeout_seconds, env=environment, cwd=folder, check=False
+            words,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            env=environment,
+            cwd=folder,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise ClusterError(f"{' '.join(words[:4])} … did not finish within {timeout_seconds:.0f} s") from error

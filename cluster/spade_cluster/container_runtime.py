@@ -14,7 +14,9 @@ from spade_cluster.processes import pids_of, start_ticks, terminate
 from spade_cluster.settings import Layout
 
 NAMESPACE = "k8s.io"
-RUNTIME_EXECUTABLES = frozenset({"containerd-shim-runsc-v1", "containerd-shim-runc-v2", "runsc", "runsc-sandbox", "runsc-gofer"})
+RUNTIME_EXECUTABLES = frozenset(
+    {"containerd-shim-runsc-v1", "containerd-shim-runc-v2", "runsc", "runsc-sandbox", "runsc-gofer"}
+)
 """Programs that containerd leaves behind when it is killed."""
 
 
@@ -37,19 +39,32 @@ def clear_dead_runtime(layout: Layout) -> None:
 
 def runtime_pids(layout: Layout) -> list[int]:
     """Return ids of shims and gVisor processes of this cluster."""
-    return sorted({*pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd_socket), *pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd)})
+    return sorted(
+        {
+            *pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd_socket),
+            *pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd),
+        }
+    )
 
 
 def stop_containers(layout: Layout) -> None:
-    """Remove every task through containerd, so that networks and mounts are taken down in order. Needs a running containerd."""
+    """Remove every task through containerd, so that networks and mounts are taken down in order.
+
+    Needs a running containerd.
+    """
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        listed = subprocess.run(ctr(layout, "tasks", "list", "-q"), capture_output=True, text=True, timeout=30, check=False)
+        listed = subprocess.run(
+            ctr(layout, "tasks", "list", "-q"), capture_output=True, text=True, timeout=30, check=False
+        )
         tasks = listed.stdout.split()
         if listed.returncode != 0 or not tasks:
             return
         removals = [
-            subprocess.Popen(ctr(layout, "tasks", "rm", "--force", task), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for task in tasks
+            subprocess.Popen(
+                ctr(layout, "tasks", "rm", "--force", task), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            for task in tasks
         ]
         for removal in removals:
             try:
@@ -74,12 +89,17 @@ def mounts_below(folder: Path) -> list[str]:
 
 
 def unmount_below(folder: Path) -> None:
-    """Unmount everything in a folder. Raises ClusterError if something stays, because what is removed next must not reach through a mount."""
+    """Unmount everything in a folder.
+
+    Raises ClusterError if something stays, because what is removed next must not reach through a mount.
+    """
     for point in mounts_below(folder):
         succeeds(["umount", "--lazy", point])
     left = mounts_below(folder)
     if left:
-        raise ClusterError(f"{left[0]} cannot be unmounted: end the programs that use it (fuser -vm {left[0]}) and try again")
+        raise ClusterError(
+            f"{left[0]} cannot be unmounted: end the programs that use it (fuser -vm {left[0]}) and try again"
+        )
 
 
 def remove_control_groups() -> None:

@@ -18,4 +18,4 @@ def resolves(name: str, *, server: str, timeout_seconds: float = 1.0) -> bool:
         except OSError:
             return False
     identifier, flags, _, answers = struct.unpack(">HHHH", answer[:8])
-    return identifier == 0x5AFE and flags & 0xF == 0 and answers > 0
+    return bool(identifier == 0x5AFE and flags & 0xF == 0 and answers > 0)

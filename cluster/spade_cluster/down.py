@@ -5,7 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from spade_cluster.container_runtime import clear_dead_runtime, end_runtime_processes, remove_control_groups, stop_containers, unmount_below
+from spade_cluster.container_runtime import (
+    clear_dead_runtime,
+    end_runtime_processes,
+    remove_control_groups,
+    stop_containers,
+    unmount_below,
+)
 from spade_cluster.network import remove_network
 from spade_cluster.preflight import check_rights
 from spade_cluster.processes import stop

@@ -12,7 +12,12 @@ from spade_cluster.base_images import RUNTIME_BASE, SANDBOX_BASE, Base
 
 REPOSITORY = "spade.local"
 _COMMON = ("images/entrypoints.py", "pyproject.toml", "contracts/spade_contracts")
-_TRAINER_CODE = ("sandbox/spade_sandbox/__init__.py", "sandbox/spade_sandbox/client", "sandbox/spade_sandbox/verify", "trainer/spade_trainer")
+_TRAINER_CODE = (
+    "sandbox/spade_sandbox/__init__.py",
+    "sandbox/spade_sandbox/client",
+    "sandbox/spade_sandbox/verify",
+    "trainer/spade_trainer",
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,10 @@ def reference(image: Image, tag: str) -> str:
 
 
 def _files(checkout: Path, paths: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files below paths, as the build context has them. A path that is missing is passed over; the build will name it."""
+    """Yield the files below paths, as the build context has them.
+
+    A path that is missing is passed over; the build will name it.
+    """
     for path in paths:
         full = checkout / path
         if full.is_file():

@@ -30,13 +30,17 @@ def wanted_references(checkout: Path = CHECKOUT) -> dict[str, str]:
 
 
 def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
-    """Build the named images (all without names) that the cluster lacks, tag them, remove old ones, and return what was asked for by name.
+    """Build the named images (all without names) that the cluster lacks, tag them, and remove old ones.
+
+    Returns name → reference of the images asked for.
 
     Raises ClusterError if the cluster does not run, an image is unknown, space is short, or a build fails.
     """
     unknown = set(names) - {image.name for image in IMAGES}
     if unknown:
-        raise ClusterError(f"there is no image {', '.join(sorted(unknown))}; images are {', '.join(image.name for image in IMAGES)}")
+        raise ClusterError(
+            f"there is no image {', '.join(sorted(unknown))}; images are {', '.join(image.name for image in IMAGES)}"
+        )
     if not is_alive(read_record(layout.processes, "containerd")):
         raise ClusterError("the cluster does not run: run cluster/up (or make cluster) first")
     wanted = wanted_references()
@@ -125,7 +129,14 @@ def _build(layout: Layout, image: Image, name: str, tools: Path) -> None:
     command = [
         *_buildctl(layout),
         *("build", "--progress=plain", "--frontend=dockerfile.v0"),
-        *("--local", f"context={CHECKOUT}", "--local", f"dockerfile={CHECKOUT}", "--opt", f"filename={image.dockerfile}"),
+        *(
+            "--local",
+            f"context={CHECKOUT}",
+            "--local",
+            f"dockerfile={CHECKOUT}",
+            "--opt",
+            f"filename={image.dockerfile}",
+        ),
         *("--local", f"uv={tools}", "--opt", "context:uv=local:uv"),
         *("--opt", f"build-arg:BASE={image.base.reference}", "--opt", "image-resolve-mode=local"),
         *("--secret", f"id=ca,src={CERTIFICATES}"),
@@ -133,6 +144,13 @@ def _build(layout: Layout, image: Image, name: str, tools: Path) -> None:
     ]
     log = layout.log / f"image-{image.name}.log"
     with log.open("w") as output:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, check=False)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=BUILD_SECONDS,
+            check=False,
+        )
     if done.returncode != 0:
         raise ClusterError(f"building {image.name} failed. The end of {log}:\n{log.read_text()[-3000:]}")

@@ -9,10 +9,27 @@ from pathlib import Path
 
 from spade_cluster.commands import run, succeeds
 from spade_cluster.errors import ClusterError
-from spade_cluster.settings import NODE_ADDRESS, NODE_BRIDGE, POD_BRIDGE, POD_CIDR, SERVICE_CIDR, STAND_IN_ADDRESSES, Layout
+from spade_cluster.settings import (
+    NODE_ADDRESS,
+    NODE_BRIDGE,
+    POD_BRIDGE,
+    POD_CIDR,
+    SERVICE_CIDR,
+    STAND_IN_ADDRESSES,
+    Layout,
+)
 
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
-OUR_CHAINS = ("CNI-", "KUBE-ROUTER-", "KUBE-POD-FW-", "KUBE-NWPLCY-", "KUBE-KUBELET-CANARY", "KUBE-IPTABLES-HINT", "KUBE-FIREWALL", "KUBE-PROXY-")
+OUR_CHAINS = (
+    "CNI-",
+    "KUBE-ROUTER-",
+    "KUBE-POD-FW-",
+    "KUBE-NWPLCY-",
+    "KUBE-KUBELET-CANARY",
+    "KUBE-IPTABLES-HINT",
+    "KUBE-FIREWALL",
+    "KUBE-PROXY-",
+)
 """Prefixes of the iptables chains that the CNI plugins, kube-router, the kubelet and kube-proxy make."""
 OUR_SETS = ("KUBE-", "kube-router-", "inet6:KUBE-", "inet6:kube-router-")
 
@@ -51,7 +68,7 @@ def remove_network(layout: Layout) -> None:
 
 
 def chain_removal(saved: str, table: str) -> str | None:
-    """Turn a saved iptables table into an iptables-restore script that removes our chains and every rule that leads into them.
+    """Turn a saved iptables table into an iptables-restore script that removes our chains and the rules into them.
 
     Returns None when there is nothing of ours in it.
     """
@@ -80,8 +97,8 @@ def _refuse_overlapping_routes() -> None:
         overlap = next((our for our in ours if our.overlaps(network)), None)
         if overlap is not None and network.prefixlen >= 8:
             raise ClusterError(
-                f"the route to {target} on {device} overlaps with {overlap}, which the cluster uses: remove it, or change the ranges "
-                f"in cluster/spade_cluster/settings.py"
+                f"the route to {target} on {device} overlaps with {overlap}, which the cluster uses: remove it, "
+                f"or change the ranges in cluster/spade_cluster/settings.py"
             )
 
 

@@ -68,7 +68,12 @@ def _apt_get(*arguments: str) -> None:
     """Run apt-get without questions."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     done = subprocess.run(
-        ["apt-get", "-o", "DPkg::Lock::Timeout=120", *arguments], capture_output=True, text=True, env=environment, timeout=1200, check=False
+        ["apt-get", "-o", "DPkg::Lock::Timeout=120", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=1200,
+        check=False,
     )
     if done.returncode != 0:
         raise ClusterError(f"apt-get {arguments[0]} failed: {done.stderr.strip()[-1500:]}")

@@ -65,7 +65,9 @@ def ensure_pki(layout: Layout) -> None:
 
 def _is_valid(certificate: Path) -> bool:
     """Tell whether a certificate exists and lasts for a while."""
-    return certificate.exists() and succeeds(["openssl", "x509", "-in", certificate, "-noout", "-checkend", str(RENEW_SECONDS)])
+    return certificate.exists() and succeeds(
+        ["openssl", "x509", "-in", certificate, "-noout", "-checkend", str(RENEW_SECONDS)]
+    )
 
 
 def _make_authority(folder: Path) -> None:
@@ -73,8 +75,10 @@ def _make_authority(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         key, certificate = Path(scratch) / "ca.key", Path(scratch) / "ca.crt"
         run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
-            + ["-days", str(CA_DAYS), "-subj", "/CN=spade-development-ca"]
+            [
+                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate),
+                *("-days", str(CA_DAYS), "-subj", "/CN=spade-development-ca"),
+            ]
         )
         key.replace(folder / "ca.key")
         certificate.replace(folder / "ca.crt")
@@ -95,11 +99,28 @@ def _issue(folder: Path, identity: Identity) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as name:
         scratch = Path(name)
         key, request, certificate, extensions = (scratch / part for part in ("key", "csr", "crt", "extensions"))
-        run(["openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", request, "-subj", identity.subject])
+        run(
+            [
+                "openssl",
+                "req",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-keyout",
+                key,
+                "-out",
+                request,
+                "-subj",
+                identity.subject,
+            ]
+        )
         extensions.write_text(f"subjectAltName={identity.alternative_names}\nextendedKeyUsage=serverAuth,clientAuth\n")
         run(
-            ["openssl", "x509", "-req", "-in", request, "-CA", folder / "ca.crt", "-CAkey", folder / "ca.key"]
-            + ["-set_serial", f"0x{os.urandom(16).hex()}", "-out", certificate, "-days", str(CERTIFICATE_DAYS), "-extfile", extensions]
+            [
+                *("openssl", "x509", "-req", "-in", request, "-CA", folder / "ca.crt", "-CAkey", folder / "ca.key"),
+                *("-set_serial", f"0x{os.urandom(16).hex()}", "-days", str(CERTIFICATE_DAYS)),
+                *("-out", certificate, "-extfile", extensions),
+            ]
         )
         key.replace(folder / f"{identity.name}.key")
         certificate.replace(folder / f"{identity.name}.crt")
@@ -113,7 +134,10 @@ def _kubeconfig(folder: Path, identity: Identity) -> str:
 
     name = "spade"
     server = {"server": f"https://{NODE_ADDRESS}:{API_PORT}", "certificate-authority-data": embedded("ca.crt")}
-    user = {"client-certificate-data": embedded(f"{identity.name}.crt"), "client-key-data": embedded(f"{identity.name}.key")}
+    user = {
+        "client-certificate-data": embedded(f"{identity.name}.crt"),
+        "client-key-data": embedded(f"{identity.name}.key"),
+    }
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -52,7 +52,9 @@ def check_rights() -> None:
         raise ClusterError("the cluster must be started by root: run the same command with sudo")
     missing = missing_capabilities(Path("/proc/self/status").read_text())
     if missing:
-        raise ClusterError(f"this process lacks {', '.join(missing)}: use a virtual machine, or a container started with --privileged")
+        raise ClusterError(
+            f"this process lacks {', '.join(missing)}: use a virtual machine, or a container started with --privileged"
+        )
 
 
 def check_kernel() -> None:
@@ -69,7 +71,10 @@ def check_kernel() -> None:
     if not succeeds(["nft", "list", "tables"]):
         raise ClusterError("the kernel has no nf_tables: load the module 'nf_tables' on the host")
     if not Path("/sys/fs/cgroup/memory").exists() and not Path("/sys/fs/cgroup/cgroup.controllers").exists():
-        raise ClusterError("no control groups are mounted on /sys/fs/cgroup: mount cgroup2 there, or start the container with --cgroupns=host")
+        raise ClusterError(
+            "no control groups are mounted on /sys/fs/cgroup: mount cgroup2 there, "
+            "or start the container with --cgroupns=host"
+        )
 
 
 def needed_gigabytes(*, images_exist: bool, override: str | None) -> int:
@@ -86,8 +91,9 @@ def check_space(layout: Layout, *, images_exist: bool) -> None:
     needed = needed_gigabytes(images_exist=images_exist, override=os.environ.get("SPADE_MIN_FREE_GB"))
     if free < needed:
         raise ClusterError(
-            f"{layout.home} has {free:.0f} GB free and {needed} GB are needed: free some (old Go build caches go with 'go clean -cache', "
-            f"uv's with 'uv cache clean'), set SPADE_HOME to a larger disk, or lower the bound with SPADE_MIN_FREE_GB"
+            f"{layout.home} has {free:.0f} GB free and {needed} GB are needed: free some "
+            "(old Go build caches go with 'go clean -cache', uv's with 'uv cache clean'), set SPADE_HOME to a larger "
+            "disk, or lower the bound with SPADE_MIN_FREE_GB"
         )
 
 
@@ -96,7 +102,9 @@ def check_memory() -> None:
     line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal:"))
     total = int(line.split()[1]) * 1024 / 1e9
     if total < MINIMUM_MEMORY_GIGABYTES:
-        raise ClusterError(f"this machine has {total:.1f} GB of memory and {MINIMUM_MEMORY_GIGABYTES} GB are needed: use a larger one")
+        raise ClusterError(
+            f"this machine has {total:.1f} GB of memory and {MINIMUM_MEMORY_GIGABYTES} GB are needed: use a larger one"
+        )
 
 
 def check_ports(components: Iterable[str]) -> None:
@@ -105,8 +113,9 @@ def check_ports(components: Iterable[str]) -> None:
         for address, port in PORTS.get(component, ()):
             if _is_taken(address, port):
                 raise ClusterError(
-                    f"port {port} on {address}, which {component} needs, is in use by {_listener(port)}: stop that program first "
-                    f"(if it is an older cluster of ours with another SPADE_HOME: 'make clean-cluster' there)"
+                    f"port {port} on {address}, which {component} needs, is in use by {_listener(port)}: "
+                    "stop that program first (a cluster of ours with another SPADE_HOME goes with "
+                    "'make clean-cluster SPADE_HOME=...')"
                 )
 
 

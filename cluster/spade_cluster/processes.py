@@ -1,7 +1,8 @@
 """Start programs in the background and stop them later, without ever touching a process that is not ours.
 
-A record on disk names the process by its id, its start time and the machine's boot id. A process id that meanwhile belongs to another program has
-another start time, so a stale record can neither hide that a component is dead nor get a stranger killed.
+A record on disk names the process by its id, its start time and the machine's boot id. A process id that meanwhile
+belongs to another program has another start time, so a stale record can neither hide that a component is dead nor get
+a stranger killed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Record:
-    """A process that was started: id, start time in clock ticks since boot, boot id, and a fingerprint of its command."""
+    """A process that was started: id, start in clock ticks since boot, boot id, and a fingerprint of its command."""
 
     pid: int
     start_ticks: int
@@ -150,7 +151,10 @@ def terminate(pid: int, started: int, *, grace_seconds: float) -> None:
 
 
 def pids_of(executables: Collection[str], *, naming: Path) -> list[int]:
-    """Return ids of processes of these executables one of whose arguments holds the path, which must be one that only we use."""
+    """Return ids of processes of these executables one of whose arguments holds the path.
+
+    The path must be one that only we use.
+    """
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -171,7 +175,9 @@ def _await_ready(program: Program, record: Record, logs: Path) -> None:
     if not is_alive(record):
         raise ClusterError(f"{program.name} ended right after its start. The end of {log}:\n{tail(log)}")
     if not program.ready():
-        raise ClusterError(f"{program.name} was not ready within {program.ready_seconds:.0f} s. The end of {log}:\n{tail(log)}")
+        raise ClusterError(
+            f"{program.name} was not ready within {program.ready_seconds:.0f} s. The end of {log}:\n{tail(log)}"
+        )
 
 
 def tail(path: Path, size_bytes: int = 2000) -> str:

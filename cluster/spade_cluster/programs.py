@@ -1,4 +1,4 @@
-"""The components that run as processes of the host, in the order in which they are started, and their configuration files."""
+"""The components that run as processes of the host, in starting order, and their configuration files."""
 
 from __future__ import annotations
 
@@ -51,15 +51,24 @@ def write_config(layout: Layout) -> None:
             target = layout.config / template.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(Template(template.read_text()).substitute(values))
-    (layout.config / "resolv.conf").write_text("".join(f"nameserver {one}\n" for one in outside_name_servers(Path("/etc/resolv.conf"))))
+    (layout.config / "resolv.conf").write_text(
+        "".join(f"nameserver {one}\n" for one in outside_name_servers(Path("/etc/resolv.conf")))
+    )
 
 
 def outside_name_servers(path: Path) -> list[str]:
-    """Return the machine's name servers that a pod can reach. A loopback address would be the pod itself, and CoreDNS would ask itself."""
+    """Return the machine's name servers that a pod can reach.
+
+    A loopback address would be the pod itself, and CoreDNS would ask itself.
+    """
     servers = []
     for line in path.read_text().splitlines() if path.exists() else []:
         words = line.split()
-        if len(words) > 1 and words[0] == "nameserver" and not ipaddress.ip_address(words[1].partition("%")[0]).is_loopback:
+        if (
+            len(words) > 1
+            and words[0] == "nameserver"
+            and not ipaddress.ip_address(words[1].partition("%")[0]).is_loopback
+        ):
             servers.append(words[1])
     return servers
 
@@ -80,7 +89,8 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
             "etcd",
             (
                 *("etcd", "--name=spade", f"--data-dir={layout.state / 'etcd'}"),
-                # A development cluster forgives a power cut; a slow disk under a build would cost leader elections instead.
+                # A development cluster forgives a power cut; a slow disk under a build would cost leader elections
+                # instead.
                 "--unsafe-no-fsync",
                 f"--listen-client-urls=http://127.0.0.1:{ETCD_CLIENT_PORT}",
                 f"--advertise-client-urls=http://127.0.0.1:{ETCD_CLIENT_PORT}",
@@ -101,7 +111,11 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
                 *(f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key"),
                 *(f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key"),
                 "--service-account-issuer=https://kubernetes.default.svc",
-                *("--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true"),
+                *(
+                    "--authorization-mode=Node,RBAC",
+                    "--enable-admission-plugins=NodeRestriction",
+                    "--allow-privileged=true",
+                ),
                 f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
                 f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
                 f"--kubelet-certificate-authority={pki}/ca.crt",
@@ -135,7 +149,13 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
         ),
         Program(
             "kube-scheduler",
-            (binary("kube-scheduler"), kubeconfig("scheduler"), "--leader-elect=false", "--bind-address=127.0.0.1", "--profiling=false"),
+            (
+                binary("kube-scheduler"),
+                kubeconfig("scheduler"),
+                "--leader-elect=false",
+                "--bind-address=127.0.0.1",
+                "--profiling=false",
+            ),
             ready=lambda: _answers("https://127.0.0.1:10259/healthz"),
             config_files=(pki / "scheduler.crt",),
             environment=path,
@@ -143,7 +163,12 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
         Program(
             "kubelet",
             (
-                *(binary("kubelet"), kubeconfig("kubelet"), f"--config={config}/kubelet.yaml", f"--hostname-override={NODE_NAME}"),
+                *(
+                    binary("kubelet"),
+                    kubeconfig("kubelet"),
+                    f"--config={config}/kubelet.yaml",
+                    f"--hostname-override={NODE_NAME}",
+                ),
                 *(f"--node-ip={NODE_ADDRESS}", f"--root-dir={layout.state}/kubelet"),
             ),
             ready=lambda: _answers("http://127.0.0.1:10248/healthz"),
@@ -153,7 +178,12 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
         Program(
             "kube-proxy",
             (
-                *(binary("kube-proxy"), kubeconfig("kube-proxy"), f"--hostname-override={NODE_NAME}", "--proxy-mode=nftables"),
+                *(
+                    binary("kube-proxy"),
+                    kubeconfig("kube-proxy"),
+                    f"--hostname-override={NODE_NAME}",
+                    "--proxy-mode=nftables",
+                ),
                 *(f"--cluster-cidr={POD_CIDR}", "--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0s"),
                 *("--conntrack-tcp-timeout-close-wait=0s", "--oom-score-adj=0"),
                 *("--healthz-bind-address=127.0.0.1:10256", "--metrics-bind-address=127.0.0.1:10249"),
@@ -178,7 +208,10 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
 
 
 def _answers(url: str, *, authority: Path | None = None) -> bool:
-    """Tell whether a health page answers with 200. Pages of components with certificates of their own are on loopback and not checked."""
+    """Tell whether a health page answers with 200.
+
+    Pages of components with certificates of their own are on loopback and not checked.
+    """
     context = None
     if url.startswith("https:"):
         context = ssl.create_default_context(cafile=str(authority) if authority else None)

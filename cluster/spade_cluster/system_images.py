@@ -43,7 +43,9 @@ def import_layer(layout: Layout, archive: Path, *, name: str, layer: Path, comma
     """Import a root file system as an image."""
     write_image_archive(archive, name=name, layer=layer, command=command, environment=PATH)
     with archive.open("rb") as file:
-        done = subprocess.run(ctr(layout, "images", "import", "-"), stdin=file, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            ctr(layout, "images", "import", "-"), stdin=file, capture_output=True, text=True, timeout=600, check=False
+        )
     if done.returncode != 0:
         raise ClusterError(f"containerd did not import {name}: {done.stderr.strip()[-1000:]}")
 

@@ -118,6 +118,6 @@ def _await_cluster(layout: Layout) -> None:
     name = f"kubernetes.default.svc.{CLUSTER_DOMAIN}"
     if not wait_until(lambda: resolves(name, server=DNS_ADDRESS), timeout_seconds=READY_SECONDS):
         raise ClusterError(
-            f"{name} did not resolve within {READY_SECONDS:.0f} s: look at 'kubectl -n kube-system describe pod -l k8s-app=kube-dns' "
-            f"and {layout.log}/kube-proxy.log"
+            f"{name} did not resolve within {READY_SECONDS:.0f} s: look at "
+            f"'kubectl -n kube-system describe pod -l k8s-app=kube-dns' and {layout.log}/kube-proxy.log"
         )

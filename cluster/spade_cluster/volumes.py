@@ -1,7 +1,7 @@
 """The local volumes: folders of this machine offered as PersistentVolumes of StorageClass spade-local.
 
-A volume whose claim was deleted is Released and holds somebody's data. It is offered again with an empty folder; the data is moved to
-volumes/retained and stays there until it is deleted on purpose.
+A volume whose claim was deleted is Released and holds somebody's data. It is offered again with an empty folder; the
+data is moved to volumes/retained and stays there until it is deleted on purpose.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ def volume(name: str, path: Path) -> dict[str, Any]:
 
 def released(volumes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return our volumes whose claim is gone."""
-    return [one for one in volumes if one["spec"].get("storageClassName") == STORAGE_CLASS and one["status"].get("phase") == "Released"]
+    return [
+        one
+        for one in volumes
+        if one["spec"].get("storageClassName") == STORAGE_CLASS and one["status"].get("phase") == "Released"
+    ]
 
 
 def ensure_volumes(layout: Layout, *, delete_data: bool = False) -> None:
@@ -54,7 +58,9 @@ def ensure_volumes(layout: Layout, *, delete_data: bool = False) -> None:
     missing = [name for name in names if name not in {one["metadata"]["name"] for one in present}]
     if missing:
         items = [volume(name, layout.volumes / name) for name in missing]
-        kubectl(layout, "apply", "--filename", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        kubectl(
+            layout, "apply", "--filename", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+        )
 
 
 def _ensure_folder(folder: Path) -> None:
@@ -72,10 +78,14 @@ def _offer_again(layout: Layout, one: dict[str, Any], *, delete_data: bool) -> N
         if delete_data:
             shutil.rmtree(folder)
         else:
-            kept = layout.volumes / "retained" / f"{claim['namespace']}-{claim['name']}-{time.strftime('%Y%m%d-%H%M%S')}"
+            kept = (
+                layout.volumes / "retained" / f"{claim['namespace']}-{claim['name']}-{time.strftime('%Y%m%d-%H%M%S')}"
+            )
             kept.parent.mkdir(exist_ok=True)
             folder.rename(kept)
-            print(f"volume {name}: the data of claim {claim['namespace']}/{claim['name']} is kept in {kept}", flush=True)
+            print(
+                f"volume {name}: the data of claim {claim['namespace']}/{claim['name']} is kept in {kept}", flush=True
+            )
         _ensure_folder(folder)
     # The test makes the patch fail if the volume was bound again in the meantime.
     patch = [
