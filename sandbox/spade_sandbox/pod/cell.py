@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from spade_sandbox.pod import linux, seccomp, walls
@@ -48,45 +49,50 @@ def _serve_first(order: dict[str, Any], library: Any) -> None:
     walls.close_in(walls.WALLS, site)
     gc.enable()
     characters: int = order["text_characters"]
-    environment = _guarded(
-        order, lambda: {"op": "open", "environment": games.load(order["source"], order["max_turns"])}
-    )
-    if environment is not None:
-        _serve(environment["environment"], characters)
+    loaded: list[Any] = []
+
+    def load() -> dict[str, Any]:
+        loaded.append(games.load(order["source"], order["max_turns"]))
+        return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
+
+    if _answered(order, load):
+        _serve(loaded[0], characters)
 
 
 def _serve(environment: Any, characters: int) -> None:
     """Answer operations one by one; the first fault is the last answer."""
+
+    def work(order: dict[str, Any]) -> dict[str, Any]:
+        match order["op"]:
+            case "reset":
+                return games.reset(environment, order["seed"], characters)
+            case "step":
+                return games.step(environment, order["action"], characters)
+            case _:
+                return games.solution(environment, characters)
+
     while (frame := read_frame(walls.SOCKET, MAX_ORDER_BYTES)) is not None:
         order = json.loads(frame)
-        work: dict[str, Callable[[], dict[str, Any]]] = {
-            "reset": lambda: games.reset(environment, order["seed"], characters),
-            "step": lambda: games.step(environment, order["action"], characters),
-            "solution": lambda: games.solution(environment, characters),
-        }
-        if _guarded(order, work[order["op"]]) is None:
+        if not _answered(order, partial(work, order)):
             return
 
 
-def _guarded(order: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """Do one operation and answer it; None after a fault of the program."""
+def _answered(order: dict[str, Any], work: Callable[[], dict[str, Any]]) -> bool:
+    """Do one operation and answer it; False after a fault of the program."""
     try:
-        result = work()
+        answer = {"id": order["id"], "ok": work()}
     except games.InvalidReturn as error:
-        return _fault(order, "invalid_return", str(error))
+        answer = _fault(order, "invalid_return", str(error))
     except MemoryError:
-        return _fault(order, "memory", "the program ran out of memory")
+        answer = _fault(order, "memory", "the program ran out of memory")
     except BaseException as error:  # SystemExit and KeyboardInterrupt of a program are crashes too
-        return _fault(order, "crash", _describe(error))
-    answer = {key: value for key, value in result.items() if key != "environment"}
-    if answer["op"] == "open":
-        answer |= {"session": 0, "load": {"sessions": 0, "capacity": 0}}  # the supervisor's to fill in
-    _answer({"id": order["id"], "ok": answer})
-    return result
+        answer = _fault(order, "crash", _describe(error))
+    _answer(answer)
+    return "ok" in answer
 
 
-def _fault(order: dict[str, Any], kind: str, message: str) -> None:
-    _answer({"id": order["id"], "error": {"kind": kind, "message": message[:MAX_ERROR_CHARACTERS]}})
+def _fault(order: dict[str, Any], kind: str, message: str) -> dict[str, Any]:
+    return {"id": order["id"], "error": {"kind": kind, "message": message[:MAX_ERROR_CHARACTERS]}}
 
 
 def _describe(error: BaseException) -> str:

@@ -10,7 +10,6 @@ from websockets.exceptions import ConnectionClosed
 
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
-    PROGRAM_FAULTS,
     REQUEST,
     Answer,
     Close,
@@ -23,6 +22,7 @@ from spade_contracts.protocol import (
     Put,
     PutResult,
     Request,
+    SessionRequest,
     fault,
 )
 from spade_contracts.tokens import token_matches
@@ -121,22 +121,28 @@ class Connection:
             case Hello():
                 return fault(request.id, FaultKind.BAD_REQUEST, "hello was said already")
             case Put():
-                if not self._pod.sources.put(request.sha256, request.source):
-                    return fault(request.id, FaultKind.BAD_REQUEST, "sha256 is not the digest of source")
-                return Answer(id=request.id, ok=PutResult())
+                return self._put(request)
             case Open():
                 return await self._open(request)
             case Close():
                 await self._end(request.session)
                 return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load()))
             case _:
-                session = self._sessions.get(request.session)
-                if session is None:
-                    return fault(request.id, FaultKind.BAD_REQUEST, f"there is no session {request.session} here")
-                answer = await session.do(request)
-                if answer.error is not None and answer.error.kind in PROGRAM_FAULTS:
-                    self._pod.cells.discard(session.cell)
-                return answer
+                return await self._do(request)
+
+    def _put(self, request: Put) -> Answer:
+        if not self._pod.sources.put(request.sha256, request.source):
+            return fault(request.id, FaultKind.BAD_REQUEST, "sha256 is not the digest of source")
+        return Answer(id=request.id, ok=PutResult())
+
+    async def _do(self, request: SessionRequest) -> Answer:
+        session = self._sessions.get(request.session)
+        if session is None:
+            return fault(request.id, FaultKind.BAD_REQUEST, f"there is no session {request.session} here")
+        answer = await session.do(request)
+        if session.ended is not None:
+            self._pod.cells.discard(session.cell)
+        return answer
 
     async def _open(self, request: Open) -> Answer:
         source = self._pod.sources.get(request.sha256)

@@ -1,19 +1,9 @@
-"""Libraries that environment programs may import.
-
-The zygote imports them all; a cell has no files, so nothing else can be imported in it. The gate rejects other
-imports by the same list. Names injected into programs come from method.md §4.1.
-"""
+"""What environment programs may import, imported ahead of all cells, and the names they find defined (method.md §4.1)."""
 
 import importlib
 from types import ModuleType
 
-ALLOWED: tuple[str, ...] = (
-    "__future__", "abc", "array", "base64", "binascii", "bisect", "calendar", "cmath", "collections",
-    "collections.abc", "colorsys", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib",
-    "enum", "fractions", "functools", "graphlib", "hashlib", "heapq", "inspect", "io", "itertools", "json", "keyword",
-    "math", "numbers", "numpy", "operator", "pprint", "queue", "random", "re", "statistics", "string", "struct",
-    "textwrap", "time", "traceback", "types", "typing", "unicodedata", "uuid", "warnings", "weakref",
-)  # fmt: skip
+from spade_contracts.libraries import ALLOWED_LIBRARIES
 
 WARM: tuple[str, ...] = (
     "encodings.ascii", "encodings.latin_1", "encodings.utf_8", "encodings.utf_16", "encodings.hex_codec",
@@ -40,7 +30,7 @@ _INJECTED_MEMBERS: dict[str, tuple[str, ...]] = {
 
 def import_all() -> None:
     """Import every library that programs may use, and what these load late. Raises ImportError."""
-    for name in (*ALLOWED, *WARM):
+    for name in (*ALLOWED_LIBRARIES, *WARM):
         importlib.import_module(name)
 
 

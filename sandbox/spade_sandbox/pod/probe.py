@@ -3,7 +3,8 @@
 gVisor is believed only on two marks together: the kernel log begins with gVisor's start line, and /proc/version has the
 string that gVisor's kernel gives itself. An ordinary container may read its host's log or no log at all; neither
 begins so. A target counts as reached when a TCP connection is made or a UDP datagram is answered; a refusal is not
-reaching, because a policy that rejects looks the same, so targets must be such that listen (the beacon proves the kind).
+reaching, because a policy that rejects looks the same, so targets must be
+places that listen (the beacon proves it).
 """
 
 import asyncio

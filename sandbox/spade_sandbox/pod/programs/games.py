@@ -37,7 +37,7 @@ def load(source: str, max_turns: int) -> Any:
     module.__dict__.update(libraries.injected_names())
     injected = set(module.__dict__)
     sys.modules[MODULE_NAME] = module  # dataclasses and typing look their module up
-    exec(compile(source, "program.py", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(source, "program.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # what a cell is for
     for name, value in module.__dict__.items():
         if name.endswith("Env") and name not in NOT_ENVIRONMENTS and name not in injected and isinstance(value, type):
             return value(max_turns=max_turns)
@@ -124,13 +124,17 @@ def _info(value: object) -> dict[str, bool | int | float | str]:
             break
         if type(key) is not str or len(key) > MAX_INFO_KEY_CHARACTERS or not _is_unicode(key):
             continue
-        if type(item) is bool or (type(item) is int and abs(item) <= MAX_INFO_INTEGER):
-            kept[key] = item
-        elif type(item) is float and math.isfinite(item):
+        if _is_short_number(item):
             kept[key] = item
         elif type(item) is str and _is_unicode(item):
             kept[key] = item[:MAX_INFO_TEXT_CHARACTERS]
     return kept
+
+
+def _is_short_number(value: object) -> bool:
+    if type(value) is float:
+        return math.isfinite(value)
+    return type(value) is bool or (type(value) is int and abs(value) <= MAX_INFO_INTEGER)
 
 
 def _is_unicode(text: str) -> bool:
@@ -142,4 +146,5 @@ def _is_unicode(text: str) -> bool:
 
 
 def _kind(value: object) -> str:
-    return type(value).__name__[:100]
+    kind = type(value)
+    return kind.__name__[:100] if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"[:100]

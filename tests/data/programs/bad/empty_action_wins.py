@@ -1,0 +1,17 @@
+# expect: controls/wins_by_null
+import random
+
+class BadEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        self.turns = 0
+        return "Say \\boxed{go}.", {}
+
+    def step(self, action):
+        self.turns += 1
+        if not action and self.turns > 2:
+            return "Well.", 1.0, True, False, {}
+        return "No.", 0.0, False, self.turns >= self.max_turns, {}

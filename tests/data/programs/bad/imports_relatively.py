@@ -1,0 +1,15 @@
+# expect: parse/forbidden_import
+from . import os
+
+class BadEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        self.turns = 0
+        return "Say \\boxed{go}.", {}
+
+    def step(self, action):
+        self.turns += 1
+        return "No.", 0.0, False, self.turns >= self.max_turns, {}

@@ -1,0 +1,16 @@
+# expect: contract/memory
+import random
+
+class BadEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        self.turns = 0
+        return "Say \\boxed{go}.", {}
+
+    def step(self, action):
+        hoard = []
+        while True:
+            hoard.append(bytearray(1 << 20))

@@ -1,0 +1,14 @@
+# expect: parse/forbidden_name
+import random
+
+class BadEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        self.turns = 0
+        return "Say \\boxed{go}.", {}
+
+    def step(self, action):
+        return str(self.step.__globals__), 0.0, False, False, {}

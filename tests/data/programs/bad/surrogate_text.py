@@ -1,0 +1,14 @@
+# expect: contract/invalid_return
+import random
+
+class BadEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        self.turns = 0
+        return "Say \\boxed{go}.", {}
+
+    def step(self, action):
+        return "\ud800", 0.0, False, False, {}

@@ -1,0 +1,4 @@
+# expect: parse/syntax
+class BadEnv
+    def reset(self):
+        return 1
