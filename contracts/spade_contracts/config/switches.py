@@ -58,16 +58,16 @@ class Switches(Document):
     """Named differences. Values of `Corrected` come first in each enum."""
 
     log_prob_temperature: LogProbTemperature
-    """D10."""
+    """D10: at which temperature the learner's log-probabilities are taken."""
     episode_seeds: EpisodeSeeds
-    """D2."""
+    """D2: whether both arms play explicit, shared seeds, or the unhinted arm resets with a null seed."""
     environment_fault_credit: EnvironmentFaultCredit
-    """D16, and D11 for the designer."""
+    """D16, and D11 for the designer: who pays when a program crashes in play."""
     failed_hinted_plays: FailedHintedPlays
-    """D3."""
+    """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
     boxed_action: BoxedAction
-    """D19."""
+    """D19: which boxed command of a reply is the action."""
     leftover_designer_samples: LeftoverDesignerSamples
-    """D6."""
+    """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
     batch_denominator: BatchDenominator
-    """method.md §1.2, §8.3."""
+    """What the summed loss is divided by (method.md §1.2, §8.3)."""

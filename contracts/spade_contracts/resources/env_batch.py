@@ -3,7 +3,25 @@
 from pydantic import Field
 
 from spade_contracts.base import Document
+from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
+from spade_contracts.resources.pods import Figure, Moment, Uri
+from spade_contracts.resources.reasons import BatchCondition
+
+COLUMNS = (
+    Column("Run", ".spec.run"),
+    Column("Cycle", ".spec.cycle", "integer"),
+    Column("Requested", ".status.requested", "integer", "Slots"),
+    Column("Attempts", ".status.attempts", "integer", "Designer answers judged"),
+    Column("Accepted", ".status.accepted", "integer", "Programs accepted"),
+    Column("Valid", ".status.validPerAttempt", description="Accepted per attempt"),
+    Column("Seconds", ".status.seconds", description="Seconds of work"),
+    Column("Complete", condition_path(BatchCondition.COMPLETE)),
+    Column("Failed", condition_path(BatchCondition.FAILED), wide=True),
+    Column("Rejected", ".status.rejected", description="By stage and reason", wide=True),
+    Column("Storage", ".status.storageUri", wide=True),
+    AGE,
+)
 
 
 class EnvBatchSpec(Document):
@@ -32,19 +50,19 @@ class EnvBatchStatus(Document):
     """Programs accepted."""
     rejected: dict[str, int] = Field(default={}, max_length=64)
     """By `stage/reason`."""
-    valid_per_attempt: str | None = None
+    valid_per_attempt: Figure | None = None
     """accepted / attempts; decimal, three digits."""
-    seconds: str | None = None
+    seconds: Figure | None = None
     """Seconds of work."""
     tokens: int | None = None
     """Tokens generated."""
-    storage_uri: str | None = None
+    storage_uri: Uri | None = None
     """Where the programs lie."""
     job_attempt: int = 0
     """Number in the Job's name."""
-    started_at: str | None = None
+    started_at: Moment | None = None
     """RFC 3339."""
-    finished_at: str | None = None
+    finished_at: Moment | None = None
     """RFC 3339."""
     conditions: tuple[Condition, ...] = Field(default=(), max_length=8)
     """The truth."""

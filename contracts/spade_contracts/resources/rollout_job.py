@@ -3,7 +3,26 @@
 from pydantic import Field
 
 from spade_contracts.base import Document
+from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
+from spade_contracts.resources.pods import Figure, Moment, Uri
+from spade_contracts.resources.reasons import RolloutCondition
+
+COLUMNS = (
+    Column("Run", ".spec.run"),
+    Column("Rollout", ".spec.rollout", "integer"),
+    Column("Policy", ".spec.policyVersion", "integer", "The player's version"),
+    Column("Episodes", ".status.planned", "integer", "Episodes planned"),
+    Column("Scored", ".status.outcomes.scored", "integer", "Episodes scored"),
+    Column("Learnable", ".status.learnableFraction", description="Share of environments of middling difficulty"),
+    Column("Return", ".status.meanReturn", description="Mean unhinted return"),
+    Column("Seconds", ".status.seconds", description="Seconds of work"),
+    Column("Complete", condition_path(RolloutCondition.COMPLETE)),
+    Column("Failed", condition_path(RolloutCondition.FAILED), wide=True),
+    Column("Outcomes", ".status.outcomes", description="Episodes by outcome", wide=True),
+    Column("Storage", ".status.storageUri", wide=True),
+    AGE,
+)
 
 
 class RolloutJobSpec(Document):
@@ -32,9 +51,9 @@ class RolloutJobStatus(Document):
     """Episodes by outcome."""
     hinted: int | None = None
     """Hinted episodes among them."""
-    learnable_fraction: str | None = None
+    learnable_fraction: Figure | None = None
     """Decimal, three digits."""
-    mean_return: str | None = None
+    mean_return: Figure | None = None
     """Decimal, three digits."""
     hint_regret: str | None = None
     """Mean hint regret, when hinted plays were among them; decimal, three digits."""
@@ -42,15 +61,15 @@ class RolloutJobStatus(Document):
     """By reason."""
     tokens: int | None = None
     """Tokens generated."""
-    seconds: str | None = None
+    seconds: Figure | None = None
     """Seconds of work."""
-    storage_uri: str | None = None
+    storage_uri: Uri | None = None
     """Where the episodes lie."""
     job_attempt: int = 0
     """Number in the Job's name."""
-    started_at: str | None = None
+    started_at: Moment | None = None
     """RFC 3339."""
-    finished_at: str | None = None
+    finished_at: Moment | None = None
     """RFC 3339."""
     conditions: tuple[Condition, ...] = Field(default=(), max_length=8)
     """The truth."""

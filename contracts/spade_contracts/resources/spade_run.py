@@ -1,59 +1,45 @@
 """SpadeRun: one run of the method, from a model to trained policies."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
-from spade_contracts.config import (
-    EnvironmentsConfig,
-    LossConfig,
-    MethodConfig,
-    OptimizerConfig,
-    ParallelismConfig,
-    PlayConfig,
-    RewardsConfig,
-    SandboxLimits,
-    Switches,
-    resolve,
-)
+from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
-from spade_contracts.config.partial import given, partial
+from spade_contracts.config.partial import given
+from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
-from spade_contracts.resources.pods import PodSettings, Quantity
+from spade_contracts.resources.pods import Figure, Moment, Uri
+from spade_contracts.resources.run_parts import (
+    EngineSpec,
+    EnvironmentsPatch,
+    HistorySpec,
+    LearnerSpec,
+    Model,
+    PlayPatch,
+    RetentionSpec,
+    RewardsPatch,
+    SandboxSpec,
+    StorageSpec,
+    SwitchesPatch,
+    WorkersSpec,
+)
 
-if TYPE_CHECKING:
-
-    class EnvironmentsPatch(Document):
-        """All optional fields of EnvironmentsConfig."""
-
-    class PlayPatch(Document):
-        """All optional fields of PlayConfig."""
-
-    class RewardsPatch(Document):
-        """All optional fields of RewardsConfig."""
-
-    class OptimizerPatch(Document):
-        """All optional fields of OptimizerConfig."""
-
-    class LossPatch(Document):
-        """All optional fields of LossConfig."""
-
-    class LimitsPatch(Document):
-        """All optional fields of SandboxLimits."""
-
-    class SwitchesPatch(Document):
-        """All optional fields of Switches."""
-
-else:
-    EnvironmentsPatch = partial(EnvironmentsConfig)
-    PlayPatch = partial(PlayConfig)
-    RewardsPatch = partial(RewardsConfig)
-    OptimizerPatch = partial(OptimizerConfig)
-    LossPatch = partial(LossConfig)
-    LimitsPatch = partial(SandboxLimits)
-    SwitchesPatch = partial(Switches)
+COLUMNS = (
+    Column("Phase", ".status.phase", description="What the run is at; conditions carry the truth"),
+    Column("Rollout", ".status.rollout", "integer", "Rollout in work; equals Of when complete"),
+    Column("Of", ".spec.rollouts", "integer", "Rollouts wanted"),
+    Column("Policy", ".status.policyVersion", "integer", "Version that all engines are proven at"),
+    Column("Learnable", ".status.learnableFraction", description="Share of environments of middling difficulty"),
+    Column("Return", ".status.meanReturn", description="Mean unhinted return of the latest rollout"),
+    Column("Doing", ".status.doing", description="What is happening now"),
+    Column("Cycle", ".status.cycle", "integer", "Cycle in work", wide=True),
+    Column("Failures", ".status.verifierFailures", description="Verifiers shown wrong in play, by reason", wide=True),
+    Column("Storage", ".status.storageUri", description="Where the results lie", wide=True),
+    AGE,
+)
 
 
 class Suspend(StrEnum):
@@ -77,130 +63,6 @@ class Phase(StrEnum):
     SUSPENDED = "Suspended"
     COMPLETE = "Complete"
     FAILED = "Failed"
-
-
-class Model(Document):
-    """The policy that a run starts from."""
-
-    uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-    """`package:tiny` (shipped with us) or `file:///path` of a Hugging Face folder in run storage."""
-
-
-class LearnerSpec(Document):
-    """The Megatron-core process group."""
-
-    nodes: int = Field(default=1, ge=1, le=512)
-    """Learner pods. Immutable."""
-    ranks_per_node: int = Field(default=1, ge=1, le=16)
-    """Processes in each pod; nodes x ranksPerNode must be divisible by the layout. Immutable."""
-    parallelism: ParallelismConfig = ParallelismConfig()
-    """Layout; sequence parallel follows from tensor parallel. Immutable."""
-    optimizer: OptimizerPatch | None = None
-    """Optimiser; the profile fills what is left out. Immutable."""
-    loss: LossPatch | None = None
-    """Loss; the profile fills what is left out. Immutable."""
-    checkpoint_every: int | None = Field(default=None, ge=1, le=10000)
-    """Rollouts between two checkpoints. Immutable."""
-    pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
-    restarts: int = Field(default=3, ge=0, le=100)
-    """Restarts without progress before the run fails."""
-
-
-ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9-]*$")]
-ArgValue = Annotated[str, StringConstraints(max_length=256)]
-
-
-class EngineSpec(Document):
-    """vLLM engines."""
-
-    replicas: int = Field(default=1, ge=1, le=256)
-    """Engine pods. May change any time."""
-    args: dict[ArgName, ArgValue] = Field(default={}, max_length=32)
-    """Extra vLLM arguments without dashes, such as `max-num-seqs: "64"`."""
-    pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
-    restarts: int = Field(default=3, ge=0, le=100)
-    """Restarts without progress before the run fails."""
-
-
-class Autoscaling(StrEnum):
-    """Who sizes the sandbox pool."""
-
-    OPERATOR = "Operator"
-    EXTERNAL = "External"
-
-
-class SandboxSpec(Document):
-    """The gVisor pods that hold environment programs."""
-
-    min_pods: int = Field(default=1, ge=1, le=1000)
-    """Pods kept while the run has work. May change any time."""
-    max_pods: int = Field(default=4, ge=1, le=1000)
-    """Pods at most. May change any time."""
-    sessions_per_pod: int = Field(default=32, ge=1, le=512)
-    """Live programs one pod may hold."""
-    quiet_seconds: int = Field(default=120, ge=0, le=86400)
-    """How long demand must stay low before pods go."""
-    autoscaling: Autoscaling = Autoscaling.OPERATOR
-    """External leaves the Deployment's replicas alone."""
-    limits: LimitsPatch | None = None
-    """What one program may use. Immutable."""
-    pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
-    restarts: int = Field(default=10, ge=0, le=1000)
-    """Lost pods without progress before the run fails."""
-
-
-class AccessMode(StrEnum):
-    """Which nodes may mount run storage at once."""
-
-    READ_WRITE_ONCE = "ReadWriteOnce"
-    READ_WRITE_MANY = "ReadWriteMany"
-
-
-class StorageSpec(Document):
-    """Where run storage is: an existing claim, or one that the operator makes and keeps."""
-
-    claim_name: str | None = Field(default=None, min_length=1, max_length=253)
-    """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
-    size: Quantity = "10Gi"
-    """Size of the claim that is made."""
-    storage_class_name: str | None = Field(default=None, min_length=1, max_length=253)
-    """Its class; left out, the cluster's default."""
-    access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
-    """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
-
-
-class WorkersSpec(Document):
-    """Worker Jobs."""
-
-    design: int = Field(default=1, ge=1, le=256)
-    """Pods of a design Job. May change any time."""
-    play: int = Field(default=1, ge=1, le=256)
-    """Pods of a play Job. May change any time."""
-    pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
-    restarts: int = Field(default=5, ge=0, le=100)
-    """Lost worker pods in one Job before it fails."""
-
-
-class HistorySpec(Document):
-    """Finished children kept for reading; their results stay in storage."""
-
-    env_batches: int = Field(default=2, ge=0, le=100)
-    """EnvBatch objects kept."""
-    rollout_jobs: int = Field(default=4, ge=0, le=100)
-    """RolloutJob objects kept."""
-
-
-class RetentionSpec(Document):
-    """What run storage keeps."""
-
-    policies: int = Field(default=3, ge=2, le=1000)
-    """Newest exported policies kept, policy 0 always."""
-    checkpoints: int = Field(default=2, ge=1, le=1000)
-    """Newest checkpoints kept."""
 
 
 class SpadeRunSpec(Document):
@@ -263,6 +125,9 @@ class SpadeRunSpec(Document):
         return resolve(self.profile, patch)
 
 
+BootId = Annotated[str, StringConstraints(max_length=64)]
+
+
 class RolloutFigures(Document):
     """What one rollout came to; the latest few are kept in status."""
 
@@ -274,17 +139,17 @@ class RolloutFigures(Document):
     """Environments played."""
     outcomes: dict[str, int] = Field(max_length=8)
     """Episodes by outcome."""
-    learnable_fraction: str | None = None
+    learnable_fraction: Figure | None = None
     """Decimal, three digits."""
-    mean_return: str | None = None
+    mean_return: Figure | None = None
     """Decimal, three digits."""
-    loss: str | None = None
+    loss: Figure | None = None
     """Decimal."""
-    gradient_norm: str | None = None
+    gradient_norm: Figure | None = None
     """Decimal."""
-    stage_seconds: dict[str, str] = Field(default={}, max_length=12)
+    stage_seconds: dict[str, Figure] = Field(default={}, max_length=12)
     """Seconds by stage: design, play, train, prove, and the gaps between."""
-    proof: str | None = None
+    proof: Figure | None = None
     """Worst result of the weight proofs of the policy it made."""
 
 
@@ -310,9 +175,9 @@ class SpadeRunStatus(Document):
     """Cycle in work."""
     policy_version: int | None = None
     """Version that all engines were proven at last."""
-    learnable_fraction: str | None = None
+    learnable_fraction: Figure | None = None
     """Of the latest rollout; decimal, three digits."""
-    mean_return: str | None = None
+    mean_return: Figure | None = None
     """Of the latest rollout; decimal, three digits."""
     hint_regret: str | None = None
     """Of the latest rollout with hinted plays; decimal, three digits."""
@@ -328,25 +193,25 @@ class SpadeRunStatus(Document):
     """Weight proofs by result, over the run."""
     rollouts: tuple[RolloutFigures, ...] = Field(default=(), max_length=8)
     """The latest rollouts."""
-    stage_started: dict[str, str] = Field(default={}, max_length=12)
+    stage_started: dict[str, Moment] = Field(default={}, max_length=12)
     """Stage of the rollout in work → RFC 3339 time it started or ended."""
     restarts: dict[str, Restarts] = Field(default={}, max_length=8)
     """By role."""
     learner_attempt: int = 0
     """Number in the learner Job's name."""
-    admitted: dict[str, str] = Field(default={}, max_length=1000)
+    admitted: dict[str, BootId] = Field(default={}, max_length=1000)
     """Sandbox pods that passed the probe: pod name → boot id."""
     engine_restarts_seen: dict[str, int] = Field(default={}, max_length=1000)
     """Engine pods that were counted: pod name → restarts of its container that the budget has seen."""
-    quiet_since: str | None = None
+    quiet_since: Moment | None = None
     """RFC 3339 time since which the pool is larger than its demand."""
     handled_retry: int = 0
     """spec.retry that was acted on."""
-    storage_uri: str | None = None
+    storage_uri: Uri | None = None
     """Where the results lie, as the pods see it."""
-    started_at: str | None = None
+    started_at: Moment | None = None
     """RFC 3339."""
-    finished_at: str | None = None
+    finished_at: Moment | None = None
     """RFC 3339."""
     conditions: tuple[Condition, ...] = Field(default=(), max_length=16)
     """The truth."""

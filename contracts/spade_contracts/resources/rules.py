@@ -1,0 +1,200 @@
+"""CEL rules of the three kinds: what one field's bounds cannot say (design §5).
+
+Transition rules stand at the parent of the field they protect, so that adding and removing it is seen too. Every
+message says what to write. Rules use what the profiles fill in, because a field left out has no value in the object.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spade_contracts.config.method import Profile
+from spade_contracts.config.profile import corrected_defaults, paper_defaults
+from spade_contracts.config.switches import LogProbTemperature
+from spade_contracts.resources.run_parts import MAX_RUN_NAME
+
+MAX_CHILD_NAME = MAX_RUN_NAME + 8
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One entry of `x-kubernetes-validations`."""
+
+    rule: str
+    message: str
+    """What is wrong and what to write."""
+    expression: str = ""
+    """CEL that computes the message with the values in it; the plain message is the fallback."""
+    field: str = ""
+    """Path below the rule's place that the API server names."""
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return f"'{value}'"
+    return str(value)
+
+
+def _default(path: str) -> str:
+    """CEL of the profile's default at a path of field names, seen from `spec`."""
+    values: list[Any] = []
+    for defaults in (corrected_defaults(), paper_defaults()):
+        value: Any = defaults
+        for name in path.split("."):
+            value = value[name]
+        values.append(len(value) if isinstance(value, tuple) else value)
+    corrected, paper = (_literal(value) for value in values)
+    return corrected if corrected == paper else f"(self.profile == '{Profile.CORRECTED}' ? {corrected} : {paper})"
+
+
+def _has(path: str, root: str = "self") -> str:
+    """Whether the field exists, its parents included. Optional chains would be shorter, but the API server's cost
+    estimate loses the size of what they hold and refuses them.
+    """
+    names = path.split(".")
+    return " && ".join(f"has({'.'.join([root, *names[: depth + 1]])})" for depth in range(len(names)))
+
+
+def _or(path: str, otherwise: str) -> str:
+    """The field's value, or `otherwise` where it is left out."""
+    return f"({_has(path)} ? self.{path} : {otherwise})"
+
+
+def _same(path: str) -> str:
+    """The field is as it was: equal, or absent before and now."""
+    now, before = _has(path), _has(path, "oldSelf")
+    return f"(({now}) == ({before}) && (!({now}) || self.{path} == oldSelf.{path}))"
+
+
+def _frozen(field: str, what: str) -> Rule:
+    return Rule(
+        _same(field),
+        f"{what} cannot change once the run exists: make a new SpadeRun with another name",
+        field="." + field.split(".", maxsplit=1)[0],
+    )
+
+
+def _needs_pause(field: str) -> Rule:
+    paused = "!has(self.status) || !has(self.status.phase) || self.status.phase in ['Pending', 'Suspended', 'Failed']"
+    return Rule(
+        f"{paused} || {_same(field)}",
+        f"{field} can change only while the run is suspended or failed: set spec.suspend, wait for phase Suspended, "
+        "then change it",
+        field=f".{field}",
+    )
+
+
+def _whole_distribution(where: str) -> Rule:
+    """The learner cannot renormalise a cut distribution (design §9)."""
+    top_p = _or(f"{where}.sampling.topP", _default(f"{where}.sampling.top_p"))
+    top_k = _or(f"{where}.sampling.topK", _default(f"{where}.sampling.top_k"))
+    temperature = _or("switches.logProbTemperature", _default("switches.log_prob_temperature"))
+    return Rule(
+        f"{temperature} != '{LogProbTemperature.SAMPLING}' || ({top_p} == 1.0 && {top_k} <= 0)",
+        f"spec.{where}.sampling cuts the distribution, which the learner cannot renormalise: write topP: 1 and "
+        "topK: -1, or switches.logProbTemperature: One",
+        field="." + where.split(".", maxsplit=1)[0],
+    )
+
+
+_RANKS = "(self.learner.nodes * self.learner.ranksPerNode)"
+_DENSE = "(self.learner.parallelism.tensor * self.learner.parallelism.pipeline * self.learner.parallelism.context)"
+_EXPERT = "(self.learner.parallelism.expert * self.learner.parallelism.pipeline)"
+
+
+def _divisible(divisor: str, words: str) -> Rule:
+    return Rule(
+        f"{_RANKS} % {divisor} == 0",
+        f"spec.learner: nodes x ranksPerNode must be a multiple of {words}: change nodes, ranksPerNode or parallelism",
+        f"'spec.learner has %d ranks (nodes x ranksPerNode), which must be a multiple of {words} = %d: change nodes, "
+        f"ranksPerNode or parallelism'.format([{_RANKS}, {divisor}])",
+        field=".learner",
+    )
+
+
+_SKILLS = f"({_has('environments.skills')} ? size(self.environments.skills) : {_default('environments.skills')})"
+_ACTIVE = _or("environments.activeSkills", _default("environments.active_skills"))
+_LOW = _or("rewards.plateau.low", _default("rewards.plateau.low"))
+_HIGH = _or("rewards.plateau.high", _default("rewards.plateau.high"))
+
+METHOD_FIELDS = {
+    "profile": "spec.profile",
+    "seed": "spec.seed",
+    "model": "spec.model",
+    "environments": "spec.environments",
+    "play": "spec.play",
+    "rewards": "spec.rewards",
+    "switches": "spec.switches",
+    "storage": "spec.storage",
+    "learner.nodes": "spec.learner.nodes",
+    "learner.ranksPerNode": "spec.learner.ranksPerNode",
+    "learner.parallelism": "spec.learner.parallelism",
+    "learner.optimizer": "spec.learner.optimizer",
+    "learner.loss": "spec.learner.loss",
+    "learner.checkpointEvery": "spec.learner.checkpointEvery",
+    "sandbox.limits": "spec.sandbox.limits",
+}
+"""Fields below spec that decide a run's numbers, or where its results lie."""
+POD_FIELDS = ("spec.learner.pod", "spec.engine.pod", "spec.sandbox.pod", "spec.workers.pod", "spec.engine.args")
+
+
+def _name(limit: int) -> Rule:
+    return Rule(
+        f"self.metadata.name.size() <= {limit} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        f"the names of pods and services are made from metadata.name: use at most {limit} lower-case letters, digits "
+        "and dashes, beginning with a letter",
+    )
+
+
+def _immutable(kind: str) -> Rule:
+    return Rule("self == oldSelf", f"the spec of an {kind} cannot change: make a new one".replace("an R", "a R"))
+
+
+SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "": (_name(MAX_RUN_NAME), *(_needs_pause(field) for field in POD_FIELDS)),
+    "spec": (
+        *(_frozen(field, what) for field, what in METHOD_FIELDS.items()),
+        Rule(
+            "self.rollouts >= oldSelf.rollouts",
+            "spec.rollouts may only grow: write at least the number that was there",
+            "'spec.rollouts may only grow: write %d or more'.format([oldSelf.rollouts])",
+            field=".rollouts",
+        ),
+        Rule(
+            "self.retry >= oldSelf.retry",
+            "spec.retry counts tries: write a larger number to try again",
+            field=".retry",
+        ),
+        Rule(
+            f"{_ACTIVE} <= {_SKILLS}",
+            "spec.environments.activeSkills is more than there are skills: name more skills or lower it",
+            f"'spec.environments.activeSkills (%d) is more than the %d skills: name more skills or lower it'"
+            f".format([{_ACTIVE}, {_SKILLS}])",
+            field=".environments",
+        ),
+        Rule(
+            f"!({_has('environments.skills')}) || "
+            "self.environments.skills.all(s, self.environments.skills.exists_one(t, t == s))",
+            "spec.environments.skills names a skill twice: name each once",
+            field=".environments",
+        ),
+        Rule(
+            f"{_LOW} <= {_HIGH}",
+            "spec.rewards.plateau.low is above high: write the smaller value as low",
+            field=".rewards",
+        ),
+        _whole_distribution("environments.designer"),
+        _whole_distribution("play"),
+        _divisible(_DENSE, "tensor x pipeline x context"),
+        _divisible(_EXPERT, "expert x pipeline"),
+        Rule(
+            "self.sandbox.minPods <= self.sandbox.maxPods",
+            "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
+            "'spec.sandbox.minPods (%d) is more than maxPods (%d): lower minPods or raise maxPods'"
+            ".format([self.sandbox.minPods, self.sandbox.maxPods])",
+            field=".sandbox",
+        ),
+    ),
+}
+ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {"": (_name(MAX_CHILD_NAME),), "spec": (_immutable("EnvBatch"),)}
+ROLLOUT_JOB_RULES: Mapping[str, tuple[Rule, ...]] = {"": (_name(MAX_CHILD_NAME),), "spec": (_immutable("RolloutJob"),)}

@@ -1,0 +1,179 @@
+"""The parts of a SpadeRun's spec: model, learner, engines, sandboxes, workers, storage, what is kept."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, StringConstraints
+
+from spade_contracts.base import Document
+from spade_contracts.config import (
+    EnvironmentsConfig,
+    LossConfig,
+    OptimizerConfig,
+    ParallelismConfig,
+    PlayConfig,
+    RewardsConfig,
+    SandboxLimits,
+    Switches,
+)
+from spade_contracts.config.partial import partial
+from spade_contracts.resources.pods import PodSettings, Quantity
+
+MAX_RUN_NAME = 40
+"""Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
+
+if TYPE_CHECKING:
+
+    class EnvironmentsPatch(Document):
+        """All optional fields of EnvironmentsConfig."""
+
+    class PlayPatch(Document):
+        """All optional fields of PlayConfig."""
+
+    class RewardsPatch(Document):
+        """All optional fields of RewardsConfig."""
+
+    class OptimizerPatch(Document):
+        """All optional fields of OptimizerConfig."""
+
+    class LossPatch(Document):
+        """All optional fields of LossConfig."""
+
+    class LimitsPatch(Document):
+        """All optional fields of SandboxLimits."""
+
+    class SwitchesPatch(Document):
+        """All optional fields of Switches."""
+
+else:
+    EnvironmentsPatch = partial(EnvironmentsConfig)
+    PlayPatch = partial(PlayConfig)
+    RewardsPatch = partial(RewardsConfig)
+    OptimizerPatch = partial(OptimizerConfig)
+    LossPatch = partial(LossConfig)
+    LimitsPatch = partial(SandboxLimits)
+    SwitchesPatch = partial(Switches)
+
+
+class Model(Document):
+    """The policy that a run starts from."""
+
+    uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+    """`package:tiny` (shipped with us) or `file:///path` of a Hugging Face folder in run storage."""
+
+
+class LearnerSpec(Document):
+    """The Megatron-core process group."""
+
+    nodes: int = Field(default=1, ge=1, le=512)
+    """Learner pods. Immutable."""
+    ranks_per_node: int = Field(default=1, ge=1, le=16)
+    """Processes in each pod; nodes x ranksPerNode must be divisible by the layout. Immutable."""
+    parallelism: ParallelismConfig = ParallelismConfig()
+    """Layout; sequence parallel follows from tensor parallel. Immutable."""
+    optimizer: OptimizerPatch | None = None
+    """Optimiser; the profile fills what is left out. Immutable."""
+    loss: LossPatch | None = None
+    """Loss; the profile fills what is left out. Immutable."""
+    checkpoint_every: int | None = Field(default=None, ge=1, le=10000)
+    """Rollouts between two checkpoints. Immutable."""
+    pod: PodSettings = PodSettings()
+    """Pod settings; may change while suspended or failed."""
+    restarts: int = Field(default=3, ge=0, le=100)
+    """Restarts without progress before the run fails."""
+
+
+ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9-]*$")]
+ArgValue = Annotated[str, StringConstraints(max_length=256)]
+
+
+class EngineSpec(Document):
+    """vLLM engines."""
+
+    replicas: int = Field(default=1, ge=1, le=256)
+    """Engine pods. May change any time."""
+    args: dict[ArgName, ArgValue] = Field(default={}, max_length=32)
+    """Extra vLLM arguments without dashes, such as `max-num-seqs: "64"`."""
+    pod: PodSettings = PodSettings()
+    """Pod settings; may change while suspended or failed."""
+    restarts: int = Field(default=3, ge=0, le=100)
+    """Restarts without progress before the run fails."""
+
+
+class Autoscaling(StrEnum):
+    """Who sizes the sandbox pool."""
+
+    OPERATOR = "Operator"
+    EXTERNAL = "External"
+
+
+class SandboxSpec(Document):
+    """The gVisor pods that hold environment programs."""
+
+    min_pods: int = Field(default=1, ge=1, le=1000)
+    """Pods kept while the run has work. May change any time."""
+    max_pods: int = Field(default=4, ge=1, le=1000)
+    """Pods at most. May change any time."""
+    sessions_per_pod: int = Field(default=32, ge=1, le=512)
+    """Live programs one pod may hold."""
+    quiet_seconds: int = Field(default=120, ge=0, le=86400)
+    """How long demand must stay low before pods go."""
+    autoscaling: Autoscaling = Autoscaling.OPERATOR
+    """External leaves the Deployment's replicas alone."""
+    limits: LimitsPatch | None = None
+    """What one program may use. Immutable."""
+    pod: PodSettings = PodSettings()
+    """Pod settings; may change while suspended or failed."""
+    restarts: int = Field(default=10, ge=0, le=1000)
+    """Lost pods without progress before the run fails."""
+
+
+class AccessMode(StrEnum):
+    """Which nodes may mount run storage at once."""
+
+    READ_WRITE_ONCE = "ReadWriteOnce"
+    READ_WRITE_MANY = "ReadWriteMany"
+
+
+class StorageSpec(Document):
+    """Where run storage is: an existing claim, or one that the operator makes and keeps."""
+
+    claim_name: str | None = Field(default=None, min_length=1, max_length=253)
+    """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
+    size: Quantity = "10Gi"
+    """Size of the claim that is made."""
+    storage_class_name: str | None = Field(default=None, min_length=1, max_length=253)
+    """Its class; left out, the cluster's default."""
+    access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
+    """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
+
+
+class WorkersSpec(Document):
+    """Worker Jobs."""
+
+    design: int = Field(default=1, ge=1, le=256)
+    """Pods of a design Job. May change any time."""
+    play: int = Field(default=1, ge=1, le=256)
+    """Pods of a play Job. May change any time."""
+    pod: PodSettings = PodSettings()
+    """Pod settings; may change while suspended or failed."""
+    restarts: int = Field(default=5, ge=0, le=100)
+    """Lost worker pods in one Job before it fails."""
+
+
+class HistorySpec(Document):
+    """Finished children kept for reading; their results stay in storage."""
+
+    env_batches: int = Field(default=2, ge=0, le=100)
+    """EnvBatch objects kept."""
+    rollout_jobs: int = Field(default=4, ge=0, le=100)
+    """RolloutJob objects kept."""
+
+
+class RetentionSpec(Document):
+    """What run storage keeps."""
+
+    policies: int = Field(default=3, ge=2, le=1000)
+    """Newest exported policies kept, policy 0 always."""
+    checkpoints: int = Field(default=2, ge=1, le=1000)
+    """Newest checkpoints kept."""
