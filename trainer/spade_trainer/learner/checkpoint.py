@@ -1,0 +1,62 @@
+"""Checkpoints in run storage: Megatron's torch_dist files with the optimiser, and a manifest written last."""
+
+from typing import Any
+
+import torch.distributed as dist
+from megatron.core import dist_checkpointing
+
+from spade_contracts.manifests import CheckpointManifest
+from spade_trainer.learner.cpu_remedies import optimizer_section
+from spade_trainer.learner.masters import parameter_sha256, require_masters_match
+from spade_trainer.learner.training import Trainee
+from spade_trainer.store import layout, manifests
+from spade_trainer.store.objects import Store, local_path, remove
+
+SHARDING = {"distrib_optim_sharding_type": "fully_reshardable"}
+"""The optimiser's state lies by parameter, so that a checkpoint can be read in another layout."""
+
+
+def save(store: Store, trained: Trainee, policy_version: int, digest: str) -> None:
+    """Write the checkpoint of a policy version; one that is finished is left as it is. Called on all ranks."""
+    folder = local_path(store, layout.checkpoint_folder(policy_version))
+    if dist.get_rank() == 0 and policy_version not in manifests.finished_checkpoints(store):
+        remove(store, layout.checkpoint_folder(policy_version))  # an earlier attempt's half
+        folder.mkdir(parents=True)
+    dist.barrier()
+    if policy_version in manifests.finished_checkpoints(store):
+        return
+    with optimizer_section():
+        dist_checkpointing.save(_state(trained, loading=False), str(folder))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        manifests.write(
+            store,
+            manifests.checkpoint_path(policy_version),
+            CheckpointManifest(
+                policy_version=policy_version, parameter_sha256=digest, world_size=dist.get_world_size()
+            ),
+        )
+    dist.barrier()
+
+
+def load(store: Store, trained: Trainee, policy_version: int) -> str:
+    """Load a finished checkpoint; returns the digest of what was loaded. Called on all ranks.
+
+    Raises MastersDiffer if masters and weights do not belong together.
+    """
+    folder = local_path(store, layout.checkpoint_folder(policy_version))
+    with optimizer_section():
+        state = dist_checkpointing.load(_state(trained, loading=True), str(folder))
+        trained.network.module.load_state_dict(state["model"])
+        trained.optimizer.load_state_dict(state["optimizer"])
+    require_masters_match(trained, f"checkpoint {policy_version}")
+    return parameter_sha256(trained)
+
+
+def _state(trained: Trainee, *, loading: bool) -> dict[str, Any]:
+    """Megatron's sharded description of weights and optimiser."""
+    model = trained.network.module.sharded_state_dict(metadata=SHARDING)
+    return {
+        "model": model,
+        "optimizer": trained.optimizer.sharded_state_dict(model, is_loading=loading, metadata=SHARDING),
+    }
