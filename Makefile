@@ -18,6 +18,9 @@ help: ## This text
 	@awk -F ':.*## ' '/^## /{print "\n" substr($$0,4)} /^[a-z-]+:.*## /{printf "  %-14s%s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 ## Start here
+demo: install deploy ## Train the tiny model for four rollouts on this machine, from nothing (at most 40 minutes, then 10)
+	eval "$$(cluster/kubeconfig)"; $(BIN)/spade run examples/mini.yaml
+
 install: .venv/.installed ## Python environment in .venv with the `spade` command
 
 .venv/.installed: constraints/dev.txt $(wildcard pyproject.toml)
@@ -37,6 +40,9 @@ cluster: ## Build what is missing and start the single-node cluster (a no-op if 
 images: cluster ## Build the images whose inputs have changed into the cluster
 	cluster/images
 
+deploy: images ## Install or upgrade the chart in the cluster, with the images of this checkout
+	cluster/deploy
+
 kubeconfig: cluster ## Print the lines that point kubectl and helm at the cluster
 	@cluster/kubeconfig
 
@@ -52,7 +58,13 @@ constraints: ## Resolve constraints/*.in again into pinned, hashed constraints/*
 	for name in operator sandbox worker trainer; do compile $$name "$${cpu[@]}" --constraint constraints/dev.txt; done; \
 	compile trainer-cuda --constraint constraints/worker.txt
 
+crds: ## Write crds/, docs/api.md and docs/conditions.md from the models
+	$(BIN)/python tools/generate_crds.py
+
+benchmarks-page: ## Write docs/benchmarks.md from tests/bench/results
+	$(BIN)/python tools/generate_benchmarks.py
+
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done
 
-.PHONY: help install cluster images kubeconfig clean-cluster constraints modules
+.PHONY: help demo install cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
