@@ -42,16 +42,16 @@ class Chat:
     context_tokens: int
     """Longest sequence that the model's positions allow."""
 
-    def render(self, messages: Sequence[Mapping[str, str]]) -> str:
+    def render(self, messages: Sequence[Mapping[str, object]]) -> str:
         """The conversation as the chat template spells it, up to where the assistant begins to speak."""
-        shown = [{"role": message["role"], "content": self.harmless(message["content"])} for message in messages]
+        shown = [{"role": message["role"], "content": self.harmless(str(message["content"]))} for message in messages]
         return str(self.template.render(messages=shown, add_generation_prompt=True, **self.variables))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a rendered text; control tokens in it count as such."""
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def prompt(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+    def prompt(self, messages: Sequence[Mapping[str, object]]) -> list[int]:
         """Token ids of a conversation, up to where the assistant begins to speak."""
         return self.encode(self.render(messages))
 

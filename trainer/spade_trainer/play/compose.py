@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.manifests import EnvironmentEntry, EnvironmentReturns, RolloutManifest
-from spade_trainer.play.retirement import retires
 from spade_trainer.play.plan import planned_episodes
+from spade_trainer.play.retirement import retires
 from spade_trainer.store import layout
 from spade_trainer.store.episodes import Episode, read_part
 from spade_trainer.store.objects import Store, names

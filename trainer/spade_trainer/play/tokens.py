@@ -83,7 +83,7 @@ def finish(transcript: Transcript) -> Trajectory:
     )
 
 
-def prefix_check(chat: Chat, messages: Sequence[Mapping[str, str]], trajectory: Trajectory) -> PrefixCheck:
+def prefix_check(chat: Chat, messages: Sequence[Mapping[str, object]], trajectory: Trajectory) -> PrefixCheck:
     """Compare the tokens of a conversation with the chat template's rendering of its messages.
 
     messages: all turns, the last one the assistant's. The trajectory's tokens must be how that rendering begins.
