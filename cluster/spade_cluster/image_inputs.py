@@ -22,43 +22,65 @@ _TRAINER_CODE = (
 
 @dataclass(frozen=True)
 class Image:
-    """One image of the product: its name, its base, and the paths of the checkout that its Dockerfile reads."""
+    """One image of the product: its name, its base, and the paths of the checkout that its Dockerfile reads.
+
+    Its Dockerfile has a stage `dependencies`, made from the constraint file alone, and a last stage that adds our code.
+    """
 
     name: str
     base: Base
-    inputs: tuple[str, ...]
+    code: tuple[str, ...]
 
     @property
     def dockerfile(self) -> str:
         """Path of the Dockerfile in the checkout."""
         return f"images/{self.name}/Dockerfile"
 
+    @property
+    def constraints(self) -> str:
+        """Path of the constraint file with the image's Python packages."""
+        return f"constraints/{self.name}.txt"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All paths that the image is made from."""
+        return (self.dockerfile, self.constraints, *self.code)
+
 
 IMAGES = (
-    Image("operator", RUNTIME_BASE, (*_COMMON, "constraints/operator.txt", "operator/spade_operator")),
-    Image(
-        "sandbox",
-        SANDBOX_BASE,
-        (*_COMMON, "constraints/sandbox.txt", "sandbox/spade_sandbox/__init__.py", "sandbox/spade_sandbox/pod"),
-    ),
-    Image("worker", RUNTIME_BASE, (*_COMMON, "constraints/worker.txt", *_TRAINER_CODE)),
-    Image("trainer", RUNTIME_BASE, (*_COMMON, "constraints/trainer.txt", *_TRAINER_CODE)),
+    Image("operator", RUNTIME_BASE, (*_COMMON, "operator/spade_operator")),
+    Image("sandbox", SANDBOX_BASE, (*_COMMON, "sandbox/spade_sandbox/__init__.py", "sandbox/spade_sandbox/pod")),
+    Image("worker", RUNTIME_BASE, (*_COMMON, *_TRAINER_CODE)),
+    Image("trainer", RUNTIME_BASE, (*_COMMON, *_TRAINER_CODE)),
 )
+
+
+def dependencies_tag(image: Image, checkout: Path) -> str:
+    """Return the tag of the stage with the Python packages: a hash of the Dockerfile up to its end, and of the pins."""
+    stage = (checkout / image.dockerfile).read_text().partition("\nFROM dependencies\n")[0]
+    digest = hashlib.sha256(f"{image.base.reference}\0{stage}\0".encode())
+    digest.update((checkout / image.constraints).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def content_tag(image: Image, checkout: Path) -> str:
     """Return the tag for the present state of an image's inputs."""
     digest = hashlib.sha256(image.base.reference.encode())
-    for path in sorted(_files(checkout, (image.dockerfile, *image.inputs))):
+    for path in sorted(_files(checkout, image.inputs)):
         executable = os.access(path, os.X_OK)
         digest.update(f"\0{path.relative_to(checkout)}\0{executable:d}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
-def reference(image: Image, tag: str) -> str:
+def reference(image: Image, tag: str, suffix: str = "") -> str:
     """Return an image's name with a tag."""
-    return f"{REPOSITORY}/{image.name}:{tag}"
+    return f"{REPOSITORY}/{image.name}{suffix}:{tag}"
+
+
+def dependencies_reference(image: Image, checkout: Path) -> str:
+    """Return the name under which the stage with the Python packages is kept as an image of its own."""
+    return reference(image, dependencies_tag(image, checkout), "-dependencies")
 
 
 def _files(checkout: Path, paths: tuple[str, ...]) -> Iterator[Path]:
