@@ -12,6 +12,7 @@ from spade_contracts.base import Document
 from spade_contracts.labels import GROUP, VERSION
 from spade_contracts.resources import env_batch, rollout_job, spade_run
 from spade_contracts.resources.columns import Column
+from spade_contracts.resources.pods import NAMES_MESSAGE
 from spade_contracts.resources.rules import ENV_BATCH_RULES, ROLLOUT_JOB_RULES, SPADE_RUN_RULES, Rule
 
 Schema = dict[str, Any]
@@ -227,8 +228,8 @@ def _map(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
     if checks:
         words = [f"at most {keys['maxLength']} characters"] if "maxLength" in keys else []
         words += [f"the form {keys['pattern']}"] if "pattern" in keys else []
-        rule = Rule(f"self.all(k, {' && '.join(checks)})", f"names must have {' and '.join(words)}")
-        result["x-kubernetes-validations"] = [_validation(rule)]
+        message = node.get(NAMES_MESSAGE, f"names must have {' and '.join(words)}")
+        result["x-kubernetes-validations"] = [_validation(Rule(f"self.all(k, {' && '.join(checks)})", message))]
     return result
 
 

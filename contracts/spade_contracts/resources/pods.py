@@ -6,6 +6,8 @@ from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from spade_contracts.base import Document
 
+NAMES_MESSAGE = "x-names-message"
+"""Key of a map's schema: what the API server says of a name that does not fit."""
 QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$"
 
 

@@ -17,7 +17,7 @@ from spade_contracts.config import (
     Switches,
 )
 from spade_contracts.config.partial import partial
-from spade_contracts.resources.pods import PodSettings, Quantity
+from spade_contracts.resources.pods import NAMES_MESSAGE, PodSettings, Quantity
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -83,6 +83,7 @@ class LearnerSpec(Document):
     """Restarts without progress before the run fails."""
 
 
+ARG_MESSAGE = "write vLLM's argument in lower case and without dashes in front, such as max-num-seqs"
 ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9-]*$")]
 ArgValue = Annotated[str, StringConstraints(max_length=256)]
 
@@ -92,7 +93,7 @@ class EngineSpec(Document):
 
     replicas: int = Field(default=1, ge=1, le=256)
     """Engine pods. May change any time."""
-    args: dict[ArgName, ArgValue] = Field(default={}, max_length=32)
+    args: dict[ArgName, ArgValue] = Field(default={}, max_length=32, json_schema_extra={NAMES_MESSAGE: ARG_MESSAGE})
     """Extra vLLM arguments without dashes, such as `max-num-seqs: "64"`."""
     pod: PodSettings = PodSettings()
     """Pod settings; may change while suspended or failed."""
