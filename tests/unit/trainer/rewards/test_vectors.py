@@ -31,7 +31,20 @@ CORRECTED = resolve(Profile.CORRECTED, {})
 
 @pytest.mark.parametrize(
     ("win_rate", "expected"),
-    [(-0.2, 0), (0, 0), (0.15, 0), (0.2, 0.2), (0.275, 0.5), (0.4, 1), (0.5, 1), (0.6, 1), (0.65, 0.8), (0.7, 0.6), (0.85, 0), (1, 0)],
+    [
+        (-0.2, 0),
+        (0, 0),
+        (0.15, 0),
+        (0.2, 0.2),
+        (0.275, 0.5),
+        (0.4, 1),
+        (0.5, 1),
+        (0.6, 1),
+        (0.65, 0.8),
+        (0.7, 0.6),
+        (0.85, 0),
+        (1, 0),
+    ],
 )
 def test_v1_plateau_of_the_paper(win_rate: float, expected: float) -> None:
     assert plateau(win_rate, PAPER.rewards.plateau) == pytest.approx(expected, abs=1e-9)
@@ -63,7 +76,15 @@ def test_v3_episode_return(rewards: list[float], terminated: bool, expected: flo
 
 @pytest.mark.parametrize(
     ("designers", "players", "length", "expected"),
-    [(24, 192, 4, 32), (24, 192, 8, 50), (20, 192, 4, 38.4), (24, 168, 4, 28), (48, 192, 4, 16), (16, 256, 32, 50), (0, 192, 4, 1)],
+    [
+        (24, 192, 4, 32),
+        (24, 192, 8, 50),
+        (20, 192, 4, 38.4),
+        (24, 168, 4, 28),
+        (48, 192, 4, 16),
+        (16, 256, 32, 50),
+        (0, 192, 4, 1),
+    ],
 )
 def test_v6_designer_scale(designers: int, players: int, length: int, expected: float) -> None:
     assert designer_scale(designers, players, length, 50.0) == pytest.approx(expected)
