@@ -15,12 +15,13 @@ PRODUCT = "spade"
 
 
 def run_labels(run: Run, role: Role | None = None, **more: str | int) -> dict[str, str]:
-    """Labels of a child: `labels(run, Role.WORKER, rollout=7)`. Keys of `more` are put under `spade.dev/`."""
+    """Labels of a child: `run_labels(run, Role.WORKER, rollout=7)`. Keys of `more` are put under `spade.dev/`."""
     result = {
         "app.kubernetes.io/name": PRODUCT,
         "app.kubernetes.io/instance": run.name,
         "app.kubernetes.io/managed-by": keys.FIELD_MANAGER,
         keys.RUN: run.name,
+        keys.RUN_UID: run.uid,
     }
     if role is not None:
         result |= {"app.kubernetes.io/component": str(role), keys.ROLE: str(role)}
@@ -28,8 +29,8 @@ def run_labels(run: Run, role: Role | None = None, **more: str | int) -> dict[st
 
 
 def role_selector(run: Run, role: Role) -> dict[str, str]:
-    """Labels that exactly the pods of one role of one run carry."""
-    return {keys.RUN: run.name, keys.ROLE: str(role)}
+    """Labels that exactly the pods of one role of one run carry; those of a deleted namesake do not."""
+    return {keys.RUN: run.name, keys.RUN_UID: run.uid, keys.ROLE: str(role)}
 
 
 def owner_reference(parent: Parent) -> Manifest:

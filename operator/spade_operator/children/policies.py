@@ -18,7 +18,8 @@ def network_policies(run: Run, site: Site) -> list[Manifest]:
     """All policies of a run, or none where the installation manages the network itself.
 
     First every pod of the run is closed in both directions; each further policy opens what one row of the table
-    allows. Sandbox pods get no egress rule, DNS included.
+    allows. Sandbox pods get no egress rule, DNS included. They select by the run's name without its UID, so that
+    leftover pods of a deleted namesake stay closed too.
     """
     if not site.manage_network_policies:
         return []
