@@ -223,6 +223,8 @@ class PlaySummary(Contract):
     planned: int
     outcomes: dict[Outcome, int] = {}
     hinted: int = 0
+    hinted_outcomes: dict[Outcome, int] = {}
+    """Outcomes of the hinted episodes, which `outcomes` counts too."""
     learnable_fraction: float | None
     """Share of environments whose mean unhinted return lies in [0.2, 0.8]; None without environments."""
     mean_return: float | None

@@ -51,6 +51,8 @@ class RolloutJobStatus(Document):
     """Episodes by outcome."""
     hinted: int | None = None
     """Hinted episodes among them."""
+    hinted_outcomes: dict[str, int] = Field(default={}, max_length=8)
+    """Those by outcome."""
     learnable_fraction: Figure | None = None
     """Decimal, three digits."""
     mean_return: Figure | None = None
