@@ -1,4 +1,5 @@
 """The request for a hint: the whole program goes in, one short plain text comes out (method.md §3)."""
+
 import json
 import re
 

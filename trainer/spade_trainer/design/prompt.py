@@ -2,8 +2,10 @@
 
 Pure functions: what is asked for depends on nothing but the arguments. Source: method.md §2.1, §2.2, §2.8.
 """
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Sequence, TypedDict
+from typing import Literal, TypedDict
 
 from spade_trainer.design.sections import fill, load_sections
 
@@ -66,7 +68,7 @@ def load_design_template(name: str) -> DesignTemplate:
     )
 
 
-def designer_messages(
+def designer_messages(  # noqa: PLR0917
     template: DesignTemplate,
     skill: str,
     skill_description: str,

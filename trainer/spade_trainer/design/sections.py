@@ -3,9 +3,10 @@
 A file holds every sentence that a prompt may need, so that its wording is read and changed in one place.
 Placeholders are those of string.Template.
 """
+
+from collections.abc import Mapping
 from importlib import resources
 from string import Template
-from typing import Mapping
 
 MARK = "=== "
 
@@ -17,7 +18,7 @@ def parse_sections(text: str) -> dict[str, str]:
     current: list[str] | None = None
     for line in text.splitlines():
         if line.startswith(MARK):
-            name = line[len(MARK):].strip()
+            name = line[len(MARK) :].strip()
             if name in sections:
                 raise ValueError(f"section {name!r} appears twice")
             current = sections[name] = []
@@ -29,7 +30,7 @@ def parse_sections(text: str) -> dict[str, str]:
 
 
 def load_sections(package: str, name: str) -> dict[str, str]:
-    """The sections of the template file `templates/{name}.txt` of a package. Raises FileNotFoundError if there is none."""
+    """The sections of a package's template file `templates/{name}.txt`. Raises FileNotFoundError if there is none."""
     return parse_sections((resources.files(package) / "templates" / f"{name}.txt").read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,5 @@
 """The skills of the games domain: the words that a designer prompt gets to see (method.md §2.10)."""
+
 from dataclasses import dataclass
 
 

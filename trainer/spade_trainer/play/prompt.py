@@ -1,4 +1,5 @@
 """What a player is told: the wrapper of the first observation, and the place of a hint (method.md §1.7, §3)."""
+
 from spade_trainer.design.sections import fill, load_sections
 
 PACKAGE = "spade_trainer.play"
