@@ -48,12 +48,14 @@ def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
     chosen = [image for image in IMAGES if not names or image.name in names]
     missing = [image for image in chosen if wanted[image.name] not in present]
     if missing:
-        check_space(layout, images_exist=bool(_recorded(layout)) or "trainer" not in {image.name for image in missing})
+        trainer = next(image for image in IMAGES if image.name == "trainer")
+        packages_too = trainer in missing and dependencies_reference(trainer, CHECKOUT) not in present
+        check_space(layout, "images" if packages_too else "start")
         _build_with_buildkit(layout, missing, wanted)
     for image in chosen:
         run(ctr(layout, "images", "tag", "--force", wanted[image.name], reference(image, DEVELOPMENT_TAG)))
     built = {image.name: wanted[image.name] for image in chosen}
-    (layout.state / "images.json").write_text(json.dumps({**_recorded(layout), **built}, indent=1))
+    layout.built_images.write_text(json.dumps({**_recorded(layout), **built}, indent=1))
     remove_old_images(layout, keep={*wanted.values(), *(dependencies_reference(image, CHECKOUT) for image in IMAGES)})
     return built
 
@@ -74,8 +76,7 @@ def remove_old_images(layout: Layout, *, keep: set[str]) -> None:
 
 def _recorded(layout: Layout) -> dict[str, str]:
     """Return which images were built last."""
-    record = layout.state / "images.json"
-    return dict(json.loads(record.read_text())) if record.exists() else {}
+    return dict(json.loads(layout.built_images.read_text())) if layout.built_images.exists() else {}
 
 
 def _build_with_buildkit(layout: Layout, images: list[Image], wanted: dict[str, str]) -> None:

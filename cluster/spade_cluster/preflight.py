@@ -14,8 +14,8 @@ from spade_cluster.commands import succeeds
 from spade_cluster.errors import ClusterError
 from spade_cluster.settings import API_PORT, ETCD_CLIENT_PORT, ETCD_PEER_PORT, NODE_ADDRESS, Layout
 
-COLD_BUILD_GIGABYTES = 50
-IMAGES_EXIST_GIGABYTES = 12
+NEEDED_GIGABYTES = {"programs": 50, "images": 30, "start": 12}
+"""Free space to begin with: a cold build of everything; building the trainer image; starting what is built."""
 MINIMUM_MEMORY_GIGABYTES = 6
 
 CAPABILITIES = {
@@ -77,18 +77,19 @@ def check_kernel() -> None:
         )
 
 
-def needed_gigabytes(*, images_exist: bool, override: str | None) -> int:
-    """Return how much space must be free; SPADE_MIN_FREE_GB overrides it."""
+def needed_gigabytes(step: str, *, images_exist: bool, override: str | None) -> int:
+    """Return how much space must be free before a step; SPADE_MIN_FREE_GB overrides it."""
     if override:
         return int(override)
-    return IMAGES_EXIST_GIGABYTES if images_exist else COLD_BUILD_GIGABYTES
+    return NEEDED_GIGABYTES["start" if step == "programs" and images_exist else step]
 
 
-def check_space(layout: Layout, *, images_exist: bool) -> None:
-    """Raise ClusterError when the file system of the home folder is too full."""
+def check_space(layout: Layout, step: str) -> None:
+    """Raise ClusterError when the file system of the home folder is too full for a step of NEEDED_GIGABYTES."""
     layout.home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(layout.home).free / 1e9
-    needed = needed_gigabytes(images_exist=images_exist, override=os.environ.get("SPADE_MIN_FREE_GB"))
+    images_exist = layout.built_images.exists()
+    needed = needed_gigabytes(step, images_exist=images_exist, override=os.environ.get("SPADE_MIN_FREE_GB"))
     if free < needed:
         raise ClusterError(
             f"{layout.home} has {free:.0f} GB free and {needed} GB are needed: free some "

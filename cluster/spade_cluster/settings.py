@@ -91,6 +91,11 @@ class Layout:
         return self.state / "containerd.sock"
 
     @property
+    def built_images(self) -> Path:
+        """Record of the images built last: name → reference."""
+        return self.state / "images.json"
+
+    @property
     def buildkit(self) -> Path:
         """BuildKit's state."""
         return self.state / "buildkit"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 from spade_cluster.binaries import binaries_folder, missing_binaries
@@ -33,7 +32,7 @@ def start_cluster(layout: Layout) -> None:
         raise ClusterError("the cluster's programs are not built: run cluster/build (or make cluster) first")
     alive = {name for name in _component_names(layout) if is_alive(read_record(layout.processes, name))}
     if "containerd" not in alive:
-        check_space(layout, images_exist=_images_exist(layout))
+        check_space(layout, "start")
     install_missing()
     check_kernel()
     for folder in (layout.state, layout.log, layout.processes, layout.volumes):
@@ -62,12 +61,6 @@ def start_cluster(layout: Layout) -> None:
 def _component_names(layout: Layout) -> list[str]:
     """Return the components' names in starting order."""
     return [program.name for program in programs(layout, binaries_folder(layout))]
-
-
-def _images_exist(layout: Layout) -> bool:
-    """Tell whether the product's images were built into this cluster before."""
-    record = layout.state / "images.json"
-    return record.exists() and bool(json.loads(record.read_text()))
 
 
 def _point_current_at_wanted(layout: Layout) -> None:

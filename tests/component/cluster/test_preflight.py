@@ -25,15 +25,16 @@ def test_a_machine_without_sys_resource_is_good_enough() -> None:
 
 
 def test_cold_build_needs_more_space_than_a_filled_cluster() -> None:
-    assert needed_gigabytes(images_exist=False, override=None) == 50
-    assert needed_gigabytes(images_exist=True, override=None) == 12
-    assert needed_gigabytes(images_exist=False, override="20") == 20
+    assert needed_gigabytes("programs", images_exist=False, override=None) == 50
+    assert needed_gigabytes("programs", images_exist=True, override=None) == 12
+    assert needed_gigabytes("images", images_exist=True, override=None) == 30
+    assert needed_gigabytes("programs", images_exist=False, override="20") == 20
 
 
 def test_short_space_names_folder_and_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPADE_MIN_FREE_GB", "1000000")
     with pytest.raises(ClusterError, match=rf"{tmp_path} has \d+ GB free.*SPADE_HOME"):
-        check_space(Layout(tmp_path), images_exist=True)
+        check_space(Layout(tmp_path), "start")
 
 
 def test_port_in_use_is_reported_with_component_and_program(monkeypatch: pytest.MonkeyPatch) -> None:
