@@ -1,4 +1,4 @@
-"""What environment programs may import, imported ahead of all cells, and the names they find defined (method.md §4.1)."""
+"""What programs may import, imported ahead of all cells, and the names they find defined (method.md §4.1)."""
 
 import importlib
 from types import ModuleType

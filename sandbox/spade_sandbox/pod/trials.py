@@ -43,7 +43,7 @@ def wall_names() -> tuple[str, ...]:
 
 async def _try_from_inside(zygote: Zygote) -> dict[str, str]:
     cell = await zygote.fork()
-    with _listener() as port, _shared_memory() as key:
+    with listening() as port, shared_memory() as key:
         order = {"op": "try", "limits": TRIAL_LIMITS, "listener_port": port, "shared_memory_key": key}
         try:
             answer = await cell.ask(order, TRIAL_SECONDS)
@@ -74,14 +74,15 @@ async def _try_spinning(zygote: Zygote, deadline_seconds: float, limit: str) -> 
 
 
 @contextmanager
-def _listener() -> Iterator[int]:
+def listening() -> Iterator[int]:
+    """A port of the pod's loopback that listens meanwhile."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         yield port
 
 
 @contextmanager
-def _shared_memory() -> Iterator[int]:
+def shared_memory() -> Iterator[int]:
     """A System V segment of this pod, which a cell must not find. Raises OSError."""
     library = ctypes.CDLL(None, use_errno=True)
     key = secrets.randbelow(2**30) + 1
