@@ -52,6 +52,11 @@ def absolute(store: Store, path: str) -> str:
     return f"{store.root}/{path}" if path else store.root
 
 
+def uri_of(store: Store, path: str) -> str:
+    """The path as a URI, for people and for other processes."""
+    return f"{store.uri.rstrip('/')}/{path}"
+
+
 def local_path(store: Store, path: str) -> Path:
     """The path on this machine, for libraries that want files (torch_dist, vLLM)."""
     return Path(absolute(store, path))

@@ -63,6 +63,11 @@ def update(digest: Hash, name: str, dtype: str, shape: Sequence[int], data: "Buf
     digest.update(data)
 
 
+def tensor_names(files: Iterable[Path]) -> frozenset[str]:
+    """Names of all tensors in safetensors files. Raises InvalidInput for a broken file."""
+    return frozenset(tensor.name for file in files for tensor in _tensors(file))
+
+
 def digest_files(files: Iterable[Path]) -> TensorsDigest:
     """Digest of all tensors in safetensors files. Raises InvalidInput for a broken file or a name that comes twice."""
     tensors = sorted((tensor for file in files for tensor in _tensors(file)), key=lambda tensor: tensor.name)

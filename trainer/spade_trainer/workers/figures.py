@@ -1,0 +1,78 @@
+"""A worker's metrics, built from the table in `spade_contracts.metrics`."""
+
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from spade_contracts.metrics import metric
+from spade_contracts.statuses import Outcome
+from spade_sandbox.client import PoolStats
+from spade_trainer.assembly import SampleRole
+from spade_trainer.store.episodes import Episode
+
+SESSION_STATES = ("open", "wanted")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A worker's metrics and their registry."""
+
+    registry: CollectorRegistry
+    episode_return: Histogram
+    episodes: Counter
+    sessions: Gauge
+    step_seconds: Histogram
+    tokens: Counter
+
+    def episode_ended(self, episode: Episode) -> None:
+        """Count an episode, its return and its tokens."""
+        hinted = label(episode.hinted)
+        self.episodes.labels(episode.outcome.value, hinted).inc()
+        self.tokens.labels(SampleRole.PLAYER.value).inc(episode.trajectory.drawn_tokens)
+        if episode.episode_return is not None and episode.outcome is Outcome.SCORED:
+            self.episode_return.labels(hinted).observe(episode.episode_return)
+
+    def program_drawn(self, tokens: int) -> None:
+        """Count the tokens of a designer's answers and hints."""
+        self.tokens.labels(SampleRole.DESIGNER.value).inc(tokens)
+
+    def show_sessions(self, stats: PoolStats) -> None:
+        """Show the sandbox sessions as they are now."""
+        self.sessions.labels("open").set(stats.open)
+        self.sessions.labels("wanted").set(stats.wanted)
+
+
+def label(hinted: bool) -> str:
+    """The value of the label `hinted`."""
+    return "true" if hinted else "false"
+
+
+def new_figures() -> Figures:
+    """Fresh metrics, every known label at zero."""
+    registry = CollectorRegistry()
+
+    def histogram(name: str) -> Histogram:
+        spec = metric(name)
+        return Histogram(spec.name, spec.help, spec.labels, buckets=spec.buckets, registry=registry)
+
+    def counter(name: str) -> Counter:
+        spec = metric(name)
+        return Counter(spec.name, spec.help, spec.labels, registry=registry)
+
+    sessions = metric("spade_sandbox_sessions")
+    figures = Figures(
+        registry=registry,
+        episode_return=histogram("spade_episode_return"),
+        episodes=counter("spade_worker_episodes_total"),
+        sessions=Gauge(sessions.name, sessions.help, sessions.labels, registry=registry),
+        step_seconds=histogram("spade_sandbox_step_seconds"),
+        tokens=counter("spade_worker_tokens_total"),
+    )
+    for hinted in (False, True):
+        figures.episode_return.labels(label(hinted))
+        for outcome in Outcome:
+            figures.episodes.labels(outcome.value, label(hinted))
+    for role in SampleRole:
+        figures.tokens.labels(role.value)
+    figures.show_sessions(PoolStats())
+    return figures

@@ -1,0 +1,129 @@
+"""Where policy 0 comes from: `package:tiny`, which we ship, or a folder; it is checked and copied to policies/0000."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.errors import InvalidInput
+from spade_contracts.manifests import PolicyManifest
+from spade_contracts.resources import Reason
+from spade_trainer.chat import load_chat
+from spade_trainer.models.hf_io import read_config
+from spade_trainer.models.registry import family_of
+from spade_trainer.store import layout, manifests, policies
+from spade_trainer.store.objects import Store, local_path
+from spade_trainer.store.tensors import tensor_names
+
+COPIED = (".safetensors", ".json", ".jinja", ".txt", ".model")
+EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts")
+
+
+class Refused(InvalidInput):
+    """The run cannot be accepted as it is declared; `reason` is one of the condition Accepted."""
+
+    def __init__(self, reason: Reason, where: str, message: str, *, remedy: str = "") -> None:
+        self.reason = reason
+        super().__init__(where, message, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class ModelFigures:
+    """Size of the accepted model."""
+
+    parameters: int
+    experts: int
+
+
+def resolve_model(uri: str) -> Path:
+    """The folder that a model's URI stands for. Raises Refused for an unknown scheme or a missing folder."""
+    parts = urlsplit(uri)
+    if parts.scheme == "package":
+        folder = Path(str(resources.files("spade_trainer.models"))) / parts.path
+        known = folder.parent.name == "models" and (folder / "config.json").is_file()
+        if not known:
+            raise Refused(Reason.MODEL_NOT_FOUND, "model.uri", f"{uri} is not shipped", remedy="Use package:tiny.")
+        return folder
+    if parts.scheme in ("hf", "s3"):
+        remedy = "Download the model into run storage and name its folder (file:///path)."
+        raise Refused(Reason.MODEL_UNSUPPORTED, "model.uri", f"{parts.scheme}: is not supported yet", remedy=remedy)
+    if parts.scheme != "file" or parts.netloc:
+        raise Refused(
+            Reason.MODEL_UNSUPPORTED,
+            "model.uri",
+            f"{uri} has an unknown scheme",
+            remedy="Use file:///path or package:tiny.",
+        )
+    folder = Path(unquote(parts.path))
+    if not (folder / "config.json").is_file():
+        raise Refused(
+            Reason.MODEL_NOT_FOUND, "model.uri", f"{uri} holds no config.json", remedy="Name a model's folder."
+        )
+    return folder
+
+
+def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
+    """Check everything that can be seen without loading the model; returns its number of experts, parameters unknown.
+
+    Raises Refused: not a mixture of experts, a family or layout that is not supported, a chat template that cannot be
+    appended to, tensors missing, or episodes longer than the model reads.
+    """
+    config = read_config(folder)
+    experts = next((int(config[key]) for key in EXPERT_KEYS if config.get(key)), 0)
+    parallelism = method.learner.parallelism
+    if parallelism.expert > 1 and not experts:
+        raise Refused(
+            Reason.MODEL_NOT_MOE,
+            "learner.parallelism.expert",
+            f"is {parallelism.expert}, but the model has no experts",
+            remedy="Choose a mixture-of-experts model, or set it to 1.",
+        )
+    try:
+        family = family_of(config)
+        shape = family.shape_of(config)
+        family.check_layout(shape, parallelism)
+        chat = load_chat(folder)
+        missing = set(family.tensor_names(shape)) - tensor_names(folder.glob("*.safetensors"))
+    except InvalidInput as error:
+        raise Refused(Reason.MODEL_UNSUPPORTED, "model.uri", str(error)) from error
+    if missing:
+        raise Refused(
+            Reason.MODEL_UNSUPPORTED, "model.uri", f"{len(missing)} tensors are missing: {sorted(missing)[:3]}"
+        )
+    if method.play.context_tokens > chat.context_tokens:
+        raise Refused(
+            Reason.INVALID_SPEC,
+            "play.contextTokens",
+            f"is {method.play.context_tokens}, but the model reads at most {chat.context_tokens} tokens",
+            remedy=f"Write at most {chat.context_tokens}.",
+        )
+    return ModelFigures(parameters=0, experts=experts)
+
+
+def install_model(source: Path, store: Store) -> PolicyManifest:
+    """Copy a model's files to policies/0000 and finish it; a finished policy 0 is left as it is.
+
+    Raises OSError if storage fails under it; doing it again goes on from the start.
+    """
+    done = manifests.find(store, manifests.policy_path(0), PolicyManifest)
+    if done is not None:
+        return done
+    target = local_path(store, layout.policy_folder(0))
+    target.mkdir(parents=True, exist_ok=True)
+    for file in sorted(source.iterdir()):
+        if file.is_file() and file.suffix in COPIED and file.name != layout.POLICY:
+            _copy(file, target / file.name)
+    return policies.finish(store, 0)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy one file whole, durably, readable by every pod of the run."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    shutil.copyfile(source, temporary)
+    temporary.chmod(0o644)
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    temporary.replace(target)

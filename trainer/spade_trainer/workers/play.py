@@ -1,0 +1,129 @@
+"""A play worker: its environments of a rollout, one part each; worker 0 then composes the rollout's manifest."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+
+from spade_contracts.manifests import EnvironmentEntry, RolloutManifest
+from spade_contracts.statuses import Outcome, PlaySummary
+from spade_contracts.tasks import PlayTask
+from spade_contracts.tokens import Door
+from spade_sandbox.client import SandboxPool, SandboxSession
+from spade_trainer.chat import load_chat
+from spade_trainer.play.compose import compose_rollout, finished_parts
+from spade_trainer.play.engine_client import EnginePool
+from spade_trainer.play.episode import EpisodePlan, Table, play_episode
+from spade_trainer.play.plan import GroupPlan, environments_of, plan_group, planned_episodes
+from spade_trainer.play.scheduler import play_groups
+from spade_trainer.rewards.summary import learnable_fraction, mean_hint_regret, mean_return
+from spade_trainer.store import layout, manifests, timings
+from spade_trainer.store.designs import read_program
+from spade_trainer.store.episodes import Episode, read_episodes, write_episodes
+from spade_trainer.store.objects import Store, open_store, uri_of
+from spade_trainer.store.policies import policy_files
+from spade_trainer.workers.figures import Figures
+from spade_trainer.workers.finish import finish_unit
+from spade_trainer.workers.parts import wait_for_parts
+from spade_trainer.workers.progress import Progress
+from spade_trainer.workers.surroundings import Surroundings, read_token
+
+
+async def play(task: PlayTask, around: Surroundings, progress: Progress, figures: Figures) -> PlaySummary:
+    """Play what is missing of this worker's share; a finished rollout is left alone.
+
+    Raises InfrastructureFault if an environment could not be played at all, or others' parts do not come.
+    """
+    started = time.monotonic()
+    store = open_store(task.run.storage_uri)
+    method = manifests.read_run(store).method
+    path = manifests.rollout_path(task.rollout)
+    manifest = manifests.find(store, path, RolloutManifest)
+    if manifest is not None:
+        return _summary(store, task, manifest, read_episodes(store, manifest), started)
+    batch = manifests.read_batch(store, task.cycle)
+    first = task.cycle * method.environments.cycle_length
+    entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, task.rollout)])
+    own = entries[around.index :: task.workers]
+    parts = finished_parts(store, task.rollout)
+    missing = [entry for entry in own if entry.slot not in parts]
+    progress.planned = planned_episodes(method, task.rollout, own)
+    progress.done = progress.planned - planned_episodes(method, task.rollout, missing)
+    if missing:
+        progress.stage = "playing"
+        await _play_environments(task, around, store, entries=missing, progress=progress, figures=figures)
+    folder = layout.rollout_folder(task.rollout)
+    who = f"play-w{around.index}-a{task.attempt:02d}"
+    timings.write(store, folder, who, {"play": time.monotonic() - started})
+    if around.index != 0:
+        share, episodes = compose_rollout(store, method, task.rollout, task.policy_version, own)
+        return _summary(store, task, share, episodes, started)
+    progress.stage = "waiting for other workers"
+    await wait_for_parts([entry.slot for entry in entries], lambda: finished_parts(store, task.rollout))
+    progress.stage = "composing"
+    composed, episodes = compose_rollout(store, method, task.rollout, task.policy_version, entries)
+    final = finish_unit(store, path, composed)
+    episodes = episodes if final == composed else read_episodes(store, final)
+    return _summary(store, task, final, episodes, started)
+
+
+async def _play_environments(
+    task: PlayTask,
+    around: Surroundings,
+    store: Store,
+    *,
+    entries: Sequence[EnvironmentEntry],
+    progress: Progress,
+    figures: Figures,
+) -> None:
+    """Play these environments and write each one's part as its last episode ends."""
+    method = manifests.read_run(store).method
+    engine_token = read_token(around.tokens, Door.ENGINE_DATA)
+    sandbox_token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
+    sandboxes = SandboxPool(task.sandbox_host, sandbox_token, observe_step=figures.step_seconds.observe)
+    progress.sandboxes = sandboxes.stats
+    groups = [plan_group(method, task.rollout, entry, read_program(store, task.cycle, entry.file)) for entry in entries]
+    async with EnginePool(task.engine_host, engine_token) as engines, sandboxes:
+
+        def open_session(source: str) -> AbstractAsyncContextManager[SandboxSession]:
+            domain = method.environments.domain
+            return sandboxes.session(source, method.limits, domain, max_turns=method.play.max_turns)
+
+        table = Table(
+            method=method,
+            policy_version=task.policy_version,
+            chat=load_chat(policy_files(store, task.policy_version)),
+            generate=engines.generate,
+            open_session=open_session,
+        )
+
+        async def one(plan: EpisodePlan) -> Episode:
+            return await play_episode(table, plan)
+
+        def finished(plan: GroupPlan, episodes: list[Episode]) -> None:
+            write_episodes(store, task.rollout, plan.slot, task.attempt, episodes)
+
+        def observed(episode: Episode) -> None:
+            progress.done += 1
+            progress.verifier_failures.update(episode.verifier_failures)
+            figures.episode_ended(episode)
+
+        await play_groups(groups, one, attempts=method.play.episode_attempts, finished=finished, observed=observed)
+
+
+def _summary(
+    store: Store, task: PlayTask, manifest: RolloutManifest, episodes: Sequence[Episode], started: float
+) -> PlaySummary:
+    """The termination message."""
+    return PlaySummary(
+        rollout=task.rollout,
+        planned=manifest.planned,
+        outcomes={Outcome(name): count for name, count in sorted(manifest.outcomes.items())},
+        hinted=sum(episode.hinted for episode in episodes),
+        learnable_fraction=learnable_fraction(manifest),
+        mean_return=mean_return(manifest),
+        hint_regret=mean_hint_regret(manifest),
+        verifier_failures=dict(sorted(manifest.verifier_failures.items())),
+        tokens=sum(episode.trajectory.drawn_tokens for episode in episodes),
+        seconds=round(time.monotonic() - started, 3),
+        storage_uri=uri_of(store, layout.rollout_folder(task.rollout)),
+    )

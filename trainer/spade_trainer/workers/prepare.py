@@ -1,0 +1,114 @@
+"""The preparation Job: checks storage, corpus, skills and model, makes policy 0 and writes run.json (design §6).
+
+What is wrong with the run is a result (`accepted: false` with a reason); what is wrong with a disk is an error.
+"""
+
+import errno
+import uuid
+
+from spade_contracts.errors import InvalidInput, StorageConflict
+from spade_contracts.manifests import RunManifest
+from spade_contracts.resources import Reason
+from spade_contracts.statuses import PrepareResult
+from spade_contracts.tasks import PrepareTask
+from spade_trainer.design.corpus import CorpusNotFound, load_corpus
+from spade_trainer.design.skills import game_skill
+from spade_trainer.store import manifests
+from spade_trainer.store.objects import Store, create, open_store, remove
+from spade_trainer.workers.model_source import Refused, check_model, install_model, resolve_model
+
+NUMBERS_VERSION = "1"
+"""Changes when the same settings and draws would give other numbers; such a version refuses to go on with old runs."""
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+MESSAGE_CHARACTERS = 1500
+
+
+def prepare(task: PrepareTask) -> PrepareResult:
+    """Prepare a run; twice changes nothing. Raises OSError if storage fails for another reason than access."""
+    try:
+        return _prepared(task)
+    except Refused as error:
+        return _refused(error.reason, error)
+    except StorageConflict as error:
+        return _refused(Reason.STORAGE_CONFLICT, error)
+
+
+def _prepared(task: PrepareTask) -> PrepareResult:
+    """The result for a run that is accepted. Raises Refused or StorageConflict."""
+    manifest = RunManifest(
+        namespace=task.run.namespace,
+        name=task.run.name,
+        model_uri=task.model_uri,
+        method=task.method,
+        versions={"numbers": NUMBERS_VERSION},
+    )
+    store = _writable(task.run.storage_uri)
+    _check_conflict(store, manifest)
+    documents = _checked_corpus(task.method.environments.corpus.uri)
+    _check_skills(task.method.environments.skills)
+    folder = resolve_model(task.model_uri)
+    figures = check_model(folder, task.method)
+    policy = install_model(folder, store)
+    manifests.write(store, manifests.run_path(), manifest)
+    return PrepareResult(
+        accepted=True,
+        model_parameters=policy.parameters,
+        model_experts=figures.experts,
+        corpus_documents=documents,
+    )
+
+
+def _refused(reason: Reason, error: Exception) -> PrepareResult:
+    """The result for a run that is not accepted."""
+    return PrepareResult(accepted=False, reason=reason.value, message=str(error)[:MESSAGE_CHARACTERS])
+
+
+def _writable(uri: str) -> Store:
+    """The run's storage, after something was written to it and removed again."""
+    try:
+        store = open_store(uri)
+        name = f".write-test-{uuid.uuid4().hex}"
+        create(store, name, b"")
+        remove(store, name)
+    except InvalidInput as error:
+        raise Refused(Reason.STORAGE_UNAVAILABLE, error.where, str(error)) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        raise Refused(
+            Reason.STORAGE_UNAVAILABLE,
+            "storage",
+            f"{uri} cannot be written: {error.strerror}",
+            remedy="Mount it writable.",
+        ) from error
+    return store
+
+
+def _check_conflict(store: Store, manifest: RunManifest) -> None:
+    """Refuse a folder that holds another run, before anything is written into it."""
+    present = manifests.find(store, manifests.run_path(), RunManifest)
+    if present is not None and present != manifest:
+        different = [name for name in RunManifest.model_fields if getattr(present, name) != getattr(manifest, name)]
+        raise StorageConflict(
+            f"{store.uri} holds a run with another {', '.join(different)}.",
+            remedy="Give this run its own storage path, or remove the old run's folder.",
+        )
+
+
+def _checked_corpus(uri: str) -> int:
+    """Number of documents in the corpus."""
+    try:
+        return len(load_corpus(uri))
+    except CorpusNotFound as error:
+        raise Refused(Reason.CORPUS_NOT_FOUND, error.where, str(error)) from error
+    except InvalidInput as error:
+        raise Refused(Reason.CORPUS_INVALID, error.where, str(error)) from error
+
+
+def _check_skills(skills: tuple[str, ...]) -> None:
+    """Refuse a skill that no prompt can speak of."""
+    for name in skills:
+        try:
+            game_skill(name)
+        except KeyError as error:
+            raise Refused(Reason.INVALID_SPEC, "environments.skills", str(error.args[0])) from error
