@@ -1,5 +1,6 @@
 """The claim of run storage. It has no owner: results outlive their run."""
 
+from spade_contracts.labels import RUN_UID
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import claim_name
 from spade_operator.children.run import Run
@@ -16,5 +17,7 @@ def storage_claim(run: Run) -> list[Manifest]:
     }
     if wanted.storage_class_name is not None:
         spec["storageClassName"] = wanted.storage_class_name
+    # It serves the next run of this name too, so no UID is on it.
+    labels = {key: value for key, value in run_labels(run).items() if key != RUN_UID}
     name = claim_name(run.name)
-    return [child("v1", "PersistentVolumeClaim", name, run, labels=run_labels(run), parent=None, body={"spec": spec})]
+    return [child("v1", "PersistentVolumeClaim", name, run, labels=labels, parent=None, body={"spec": spec})]

@@ -1,0 +1,91 @@
+"""Runs and sites for tests of children."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from spade_contracts.isolation import ProbeTarget, TargetKind
+from spade_contracts.resources import EnvBatchSpec, RolloutJobSpec, SpadeRunSpec
+from spade_operator.children.beacon import beacon_deployment
+from spade_operator.children.design import design_job, env_batch
+from spade_operator.children.engine import engine_deployment
+from spade_operator.children.learner import learner_job
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.play import play_job, rollout_job
+from spade_operator.children.policies import network_policies
+from spade_operator.children.prepare import prepare_job
+from spade_operator.children.run import Parent, Run
+from spade_operator.children.sandbox import probe_targets, sandbox_deployment
+from spade_operator.children.secrets import token_secrets
+from spade_operator.children.services import services
+from spade_operator.children.site import Site
+from spade_operator.children.storage import storage_claim
+
+UID = "6f1c0c55-7a0e-4d0e-9a52-1f2f3d4c5b6a"
+RESOURCES = {
+    "prepare": {"requests": {"cpu": "200m"}, "limits": {"memory": "4Gi"}},
+    "sandbox": {"requests": {"cpu": "150m", "memory": "512Mi"}, "limits": {"memory": "1536Mi"}},
+    "beacon": {"requests": {"cpu": "10m"}, "limits": {"memory": "256Mi"}},
+    "engine": {"requests": {"cpu": "400m"}, "limits": {"memory": "5Gi"}},
+    "learner": {"requests": {"cpu": "400m"}, "limits": {"memory": "5Gi"}},
+    "worker": {"requests": {"cpu": "150m"}, "limits": {"memory": "1536Mi"}},
+}
+
+
+def make_run(name: str = "mini", namespace: str = "default", uid: str = UID, **spec: Any) -> Run:
+    """A run with the smallest spec and fields of the API (camelCase) over it."""
+    whole = {"model": {"uri": "package:tiny"}, "rollouts": 4, **spec}
+    return Run(namespace, name, uid, SpadeRunSpec.model_validate(whole))
+
+
+def make_site(**settings: Any) -> Site:
+    """A site with every image named for its role."""
+    whole = {
+        "images": {name: f"spade/{name}:test" for name in ("sandbox", "worker", "trainer")},
+        "sandbox_runtime_class": "gvisor",
+        "operator_namespace": "spade-system",
+        "operator_labels": {"app": "operator"},
+        "resources": RESOURCES,
+        "targets": (),
+        "installation_key_file": Path("/key"),
+        "installation_key": b"k" * 32,
+        **settings,
+    }
+    return Site.model_validate(whole)
+
+
+def make_target(kind: TargetKind = TargetKind.DNS, host: str = "10.96.0.10", port: int = 53) -> ProbeTarget:
+    """A target of the probe."""
+    return ProbeTarget(name=f"{kind}-{host}", kind=kind, host=ip_address(host), port=port)
+
+
+def workloads(run: Run, site: Site) -> dict[str, Manifest]:
+    """Every Deployment and Job of a run, by a word for it."""
+    batch = Parent("EnvBatch", f"{run.name}-c0001", "batch-uid")
+    rollout = Parent("RolloutJob", f"{run.name}-r0003", "rollout-uid")
+    batch_spec = EnvBatchSpec(run=run.name, cycle=1, policy_version=2, workers=run.spec.workers.design)
+    rollout_spec = RolloutJobSpec(run=run.name, rollout=3, cycle=1, policy_version=3, workers=run.spec.workers.play)
+    built = {
+        "prepare": prepare_job(run, site),
+        "sandbox": sandbox_deployment(run, site, 2),
+        "beacon": beacon_deployment(run, site),
+        "engine": engine_deployment(run, site, 1),
+        "learner": learner_job(run, site, 0),
+        "design": design_job(run, batch, batch_spec, site, 0),
+        "play": play_job(run, rollout, rollout_spec, site, 0),
+    }
+    return {word: manifest for word, (manifest,) in built.items()}
+
+
+def all_children(run: Run, site: Site) -> list[Manifest]:
+    """Everything that a run is ever made of."""
+    return [
+        *storage_claim(run),
+        *token_secrets(run, site),
+        *network_policies(run, site),
+        *services(run),
+        *probe_targets(run, [make_target()]),
+        *workloads(run, site).values(),
+        *env_batch(run, 1, 2),
+        *rollout_job(run, 3, 1, 3),
+    ]
