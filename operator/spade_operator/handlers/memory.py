@@ -1,0 +1,41 @@
+"""What every handler needs, and the one thing that every handler does."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from spade_contracts.errors import InvalidInput
+from spade_operator.facts import Facts
+from spade_operator.keys import Key, child_keys, keys_of, run_key
+from spade_operator.kube_config import Connection
+from spade_operator.queue import WorkQueue
+from spade_operator.records import Kind, record_of
+
+log = logging.getLogger("spade.handlers")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """kopf's memo: the store, the queue, and how to reach the API server."""
+
+    facts: Facts
+    queue: WorkQueue[Key]
+    connection: Connection
+
+
+def note(memory: Memory, kind: Kind, event: Any) -> None:
+    """Keep, or forget, the object of a watch event, and queue whoever must look."""
+    try:
+        record = record_of(kind, event["object"])
+    except InvalidInput as error:
+        log.error("%s", error)
+        return
+    if event["type"] == "DELETED":
+        memory.facts.forget(record)
+    elif not memory.facts.put(record):
+        return
+    for key in keys_of(record):
+        memory.queue.add(key)
+    if kind is Kind.RUN:
+        for key in child_keys(memory.facts, run_key(record.meta.namespace, record.meta.name)):
+            memory.queue.add(key)

@@ -1,0 +1,44 @@
+"""Keys of the work queue: which object wants a pass when something about another changed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spade_operator.children.names import env_batch_name, rollout_job_name
+from spade_operator.facts import Facts
+from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
+
+
+@dataclass(frozen=True)
+class Key:
+    """An object of ours that gets passes, and the run that it belongs to."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    run: str
+
+
+def run_key(namespace: str, run: str) -> Key:
+    """The key of a run."""
+    return Key(Kind.RUN, namespace, run, run)
+
+
+def keys_of(record: Record) -> Iterator[Key]:
+    """Who must look when this record changed: its run, and the EnvBatch or RolloutJob whose work it is."""
+    meta = record.meta
+    yield run_key(meta.namespace, meta.run)
+    if meta.kind in (Kind.BATCH, Kind.ROLLOUT):
+        yield Key(meta.kind, meta.namespace, meta.name, meta.run)
+    elif meta.kind in (Kind.POD, Kind.JOB) and meta.rollout is not None:
+        yield Key(Kind.ROLLOUT, meta.namespace, rollout_job_name(meta.run, meta.rollout), meta.run)
+    elif meta.kind in (Kind.POD, Kind.JOB) and meta.cycle is not None:
+        yield Key(Kind.BATCH, meta.namespace, env_batch_name(meta.run, meta.cycle), meta.run)
+
+
+def child_keys(facts: Facts, run: Key) -> Iterator[Key]:
+    """EnvBatches and RolloutJobs of a run that are not finished: what the run's conditions hold back."""
+    for record in facts.family(run.namespace, run.name):
+        if isinstance(record, BatchRecord | RolloutRecord):
+            ends = {"Complete", "Failed"}
+            if not any(c.type in ends and c.status == "True" for c in record.status.conditions):
+                yield Key(record.meta.kind, record.meta.namespace, record.meta.name, record.meta.run)

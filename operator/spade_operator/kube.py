@@ -1,0 +1,237 @@
+"""The API client: a few verbs with typed errors, deadlines, retries and a count of every call.
+
+Writes carry a precondition: a create fails if the object exists, a delete names the UID, a status write the version
+it was decided on. An apply is forced under our one field manager, so its outcome depends on its content alone.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+
+from spade_contracts.errors import SpadeError
+from spade_contracts.labels import FIELD_MANAGER, GROUP, VERSION
+from spade_operator.kube_config import Connection
+from spade_operator.records import Kind
+
+REQUEST_SECONDS = 20.0
+ATTEMPTS = 4
+RETRY_SECONDS = 0.5
+MAX_RETRY_AFTER_SECONDS = 10.0
+PAGE = 500
+MAX_LOG_BYTES = 16_384
+LEASE = "Lease"
+
+PATHS: Mapping[str, tuple[str, str]] = {
+    Kind.RUN: (f"apis/{GROUP}/{VERSION}", "spaderuns"),
+    Kind.BATCH: (f"apis/{GROUP}/{VERSION}", "envbatches"),
+    Kind.ROLLOUT: (f"apis/{GROUP}/{VERSION}", "rolloutjobs"),
+    Kind.POD: ("api/v1", "pods"),
+    Kind.JOB: ("apis/batch/v1", "jobs"),
+    Kind.DEPLOYMENT: ("apis/apps/v1", "deployments"),
+    Kind.CLAIM: ("api/v1", "persistentvolumeclaims"),
+    Kind.SECRET: ("api/v1", "secrets"),
+    Kind.CONFIG_MAP: ("api/v1", "configmaps"),
+    Kind.SERVICE: ("api/v1", "services"),
+    Kind.NETWORK_POLICY: ("apis/networking.k8s.io/v1", "networkpolicies"),
+    LEASE: ("apis/coordination.k8s.io/v1", "leases"),
+}
+Object = dict[str, Any]
+CallObserver = Callable[[str, str, str], None]
+"""Told verb, resource and code of every call."""
+
+
+class ApiError(SpadeError):
+    """The API server refused a call or did not answer."""
+
+    permanent = False
+
+    def __init__(self, doing: str, code: int, message: str) -> None:
+        self.doing, self.code, self.reason = doing, code, message
+        super().__init__(f"{doing}: the API server answered {code or 'nothing'}: {message}")
+
+
+class NotFound(ApiError):
+    """The object is not there."""
+
+
+class Conflict(ApiError):
+    """The object exists already, or is no longer the one that was decided on; look again."""
+
+
+class Refused(ApiError):
+    """The object or the right to write it is wrong (400, 403, 422): repeating the call cannot help by itself."""
+
+    permanent = True
+
+
+class Unavailable(ApiError):
+    """No answer in time, or an error of the server's own."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A complete list, and the version it is of."""
+
+    items: tuple[Object, ...]
+    resource_version: str
+
+
+class Kube:
+    """Calls to one API server. Close it with `close`."""
+
+    def __init__(self, connection: Connection, observe: CallObserver = lambda verb, resource, code: None) -> None:
+        self._connection = connection
+        self._observe = observe
+        context = connection.ssl_context()
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=64, ssl=context if context is not None else True),
+            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def list(self, kind: str, namespace: str = "", selector: str = "", *, metadata_only: bool = False) -> Listing:
+        """All objects of a kind, in pages; `metadata_only` leaves spec and status out."""
+        items: list[Object] = []
+        query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
+        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" if metadata_only else None
+        while True:
+            page = await self._call("list", kind, namespace, query=query, accept=accept)
+            items.extend(page["items"])
+            meta = page["metadata"]
+            if not meta.get("continue"):
+                return Listing(tuple(items), meta["resourceVersion"])
+            query = query | {"continue": meta["continue"]}
+
+    async def get(self, kind: str, namespace: str, name: str) -> Object:
+        """One object. Raises NotFound."""
+        return await self._call("get", kind, namespace, name)
+
+    async def create(self, manifest: Object) -> Object:
+        """Create an object. Raises Conflict if one of that name exists."""
+        meta = manifest["metadata"]
+        query = {"fieldManager": FIELD_MANAGER}
+        return await self._call("create", manifest["kind"], meta["namespace"], query=query, body=manifest)
+
+    async def apply(self, manifest: Object) -> Object:
+        """Server-side apply under our field manager."""
+        meta = manifest["metadata"]
+        return await self._call(
+            "apply", manifest["kind"], meta["namespace"], meta["name"],
+            query={"fieldManager": FIELD_MANAGER, "force": "true"}, body=manifest,
+            content="application/apply-patch+yaml",
+        )  # fmt: skip
+
+    async def update(self, manifest: Object, *, part: str = "") -> Object:
+        """Replace an object, or its part `status`, if it still has the manifest's resourceVersion; else Conflict."""
+        meta = manifest["metadata"]
+        query = {"fieldManager": FIELD_MANAGER}
+        return await self._call(
+            "update", manifest["kind"], meta["namespace"], meta["name"], part, query=query, body=manifest
+        )
+
+    async def patch(self, kind: str, namespace: str, name: str, patch: Object, *, part: str = "") -> Object:
+        """Strategic merge patch of an object of Kubernetes' own; a `metadata.uid` in it is the precondition."""
+        return await self._call(
+            "patch", kind, namespace, name, part,
+            query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/strategic-merge-patch+json",
+        )  # fmt: skip
+
+    async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
+        """Delete exactly this object, its children in the background; one that is gone already is no error."""
+        options: Object = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        try:
+            await self._call("delete", kind, namespace, name, body=options)
+        except (NotFound, Conflict):
+            return
+
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool, lines: int) -> str:
+        """Last lines of a container. Raises NotFound when the kubelet has them no longer."""
+        query = {"container": container, "tailLines": str(lines), "limitBytes": str(MAX_LOG_BYTES)}
+        if previous:
+            query["previous"] = "true"
+        answer = await self._call("get", Kind.POD, namespace, pod, "log", query=query, text=True)
+        return str(answer["text"])
+
+    async def _call(
+        self,
+        verb: str,
+        kind: str,
+        namespace: str,
+        name: str = "",
+        part: str = "",
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content: str = "application/json",
+        accept: str | None = None,
+        text: bool = False,
+    ) -> Object:
+        root, plural = PATHS[kind]
+        steps = [root, *(["namespaces", quote(namespace)] if namespace else []), plural]
+        steps += [quote(step) for step in (name, part) if step]
+        url = "/".join([self._connection.server, *steps])
+        doing = f"{verb} {kind} {namespace}/{name}{'/' + part if part else ''}"
+        headers = {"Content-Type": content, "Accept": accept or ("*/*" if text else "application/json")}
+        data = json.dumps(body) if body is not None else None
+        method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                for attempt in range(ATTEMPTS):
+                    code, answer, wait = await self._once(method, url, query or {}, headers, data, text)
+                    self._observe(verb, plural, str(code))
+                    if code < 300 and code > 0:
+                        return answer
+                    if not (code == 429 or code >= 500 or code == 0) or attempt == ATTEMPTS - 1:
+                        raise _error(doing, code, str(answer.get("message", "")))
+                    await asyncio.sleep(wait or RETRY_SECONDS * 2**attempt)
+        except TimeoutError:
+            self._observe(verb, plural, "timeout")
+            raise Unavailable(doing, 0, f"no answer within {REQUEST_SECONDS:.0f} s") from None
+        raise AssertionError("every attempt returns, raises or waits")
+
+    async def _once(  # noqa: PLR0917  # private, called once
+        self, method: str, url: str, query: Mapping[str, str], headers: dict[str, str], data: str | None, text: bool
+    ) -> tuple[int, Object, float]:
+        """Status (0: no connection), decoded answer, and the wait that the server asks for."""
+        if bearer := self._connection.bearer():
+            headers = headers | {"Authorization": f"Bearer {bearer}"}
+        try:
+            async with self._session.request(method, url, params=query, headers=headers, data=data) as response:
+                raw = await response.read()
+                asked = response.headers.get("Retry-After", "")
+                wait = min(float(asked), MAX_RETRY_AFTER_SECONDS) if asked.isdigit() else 0.0
+                if text and response.status < 300:
+                    return response.status, {"text": raw.decode("utf-8", "replace")}, wait
+                return response.status, _decoded(raw), wait
+        except aiohttp.ClientError as error:
+            return 0, {"message": str(error)}, 0.0
+
+
+def _decoded(raw: bytes) -> Object:
+    try:
+        content = json.loads(raw)
+    except ValueError:
+        return {"message": raw[:300].decode("utf-8", "replace")}
+    return content if isinstance(content, dict) else {"message": str(content)[:300]}
+
+
+def _error(doing: str, code: int, message: str) -> ApiError:
+    match code:
+        case 404 | 410:
+            return NotFound(doing, code, message)
+        case 409:
+            return Conflict(doing, code, message)
+        case 400 | 401 | 403 | 405 | 415 | 422:
+            return Refused(doing, code, message)
+        case _:
+            return Unavailable(doing, code, message)

@@ -1,0 +1,140 @@
+"""One operator acts at a time: a Lease of coordination.k8s.io, held, renewed and given back.
+
+Clocks of two operators are never compared: a rival's lease has expired when it did not change for its whole duration
+on our own clock. Ours holds until its duration has passed since the *start* of the last renewal that succeeded.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from spade_contracts.errors import SpadeError
+from spade_operator.kube import LEASE, Conflict, Kube, NotFound, Object
+
+DURATION_SECONDS = 15.0
+RENEW_SECONDS = 4.0
+RETRY_SECONDS = 1.0
+log = logging.getLogger("spade.lease")
+
+
+class NotLeading(SpadeError):
+    """The lease was lost; nothing more may be written until it is held again."""
+
+    permanent = False
+
+    def __init__(self) -> None:
+        super().__init__("This operator does not hold the lease, so it does not act. Another one does, or will.")
+
+
+@dataclass
+class Leadership:
+    """Whether we hold the lease now. Shared with everything that writes."""
+
+    clock: Callable[[], float]
+    held_until: float = float("-inf")
+    gained: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while we lead; passes start with it."""
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while we do not."""
+
+    def holds(self) -> bool:
+        """Whether we may write now."""
+        return self.clock() < self.held_until
+
+    def require(self) -> None:
+        """Raise NotLeading unless we may write now."""
+        if not self.holds():
+            raise NotLeading
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A rival's lease as it was first seen in this state."""
+
+    holder: str
+    renewed: str
+    since: float
+
+
+def may_take(seen: Seen | None, holder: str, identity: str, now: float, duration: float) -> bool:
+    """Whether the lease is free, ours, or was not renewed for its whole duration."""
+    if holder in ("", identity):
+        return True
+    return seen is not None and now - seen.since >= duration
+
+
+async def keep(kube: Kube, leadership: Leadership, *, namespace: str, name: str, identity: str) -> None:
+    """Hold the lease as much as possible, until cancelled; then give it back."""
+    seen: Seen | None = None
+    try:
+        while True:
+            began = leadership.clock()
+            try:
+                seen = await _try_once(kube, leadership, seen, namespace=namespace, name=name, identity=identity)
+            except (SpadeError, KeyError, ValueError) as error:
+                log.warning("lease %s/%s: %s", namespace, name, error)
+            if leadership.holds():
+                leadership.lost.clear()
+                leadership.gained.set()
+            elif leadership.gained.is_set():
+                log.error("lease %s/%s is lost; acting stops", namespace, name)
+                leadership.gained.clear()
+                leadership.lost.set()
+            pause = RENEW_SECONDS if leadership.held_until > began + DURATION_SECONDS - 1 else RETRY_SECONDS
+            await asyncio.sleep(pause)
+    finally:
+        if leadership.holds():
+            leadership.held_until = float("-inf")
+            await asyncio.shield(_give_back(kube, namespace, name, identity))
+
+
+async def _try_once(
+    kube: Kube, leadership: Leadership, seen: Seen | None, *, namespace: str, name: str, identity: str
+) -> Seen | None:
+    """Take or renew; returns what was seen of a rival."""
+    began = leadership.clock()
+    try:
+        lease = await kube.get(LEASE, namespace, name)
+    except NotFound:
+        lease = {}
+    spec: Object = lease.get("spec") or {}
+    holder, renewed = spec.get("holderIdentity") or "", spec.get("renewTime") or ""
+    if seen is None or (seen.holder, seen.renewed) != (holder, renewed):
+        seen = Seen(holder, renewed, began)
+    duration = float(spec.get("leaseDurationSeconds") or DURATION_SECONDS)
+    if not may_take(seen, holder, identity, began, duration):
+        return seen
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    same = holder == identity
+    wanted: Object = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "namespace": namespace}
+        | ({"resourceVersion": lease["metadata"]["resourceVersion"]} if lease else {}),
+        "spec": {
+            "holderIdentity": identity,
+            "leaseDurationSeconds": int(DURATION_SECONDS),
+            "acquireTime": spec.get("acquireTime", now) if same else now,
+            "renewTime": now,
+            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + (0 if same else 1),
+        },
+    }
+    try:
+        await (kube.update(wanted) if lease else kube.create(wanted))
+    except Conflict:
+        return seen  # a rival was faster
+    leadership.held_until = began + DURATION_SECONDS
+    return seen
+
+
+async def _give_back(kube: Kube, namespace: str, name: str, identity: str) -> None:
+    """Leave the lease without a holder, so that a successor need not wait."""
+    try:
+        lease = await kube.get(LEASE, namespace, name)
+        if lease["spec"].get("holderIdentity") == identity:
+            lease["spec"]["holderIdentity"] = ""
+            await kube.update(lease)
+    except SpadeError as error:
+        log.warning("lease %s/%s could not be given back: %s", namespace, name, error)

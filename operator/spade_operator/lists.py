@@ -1,0 +1,63 @@
+"""Explicit lists of everything: before the first pass, and now and then, so that a lost event loses nothing."""
+
+import asyncio
+import logging
+
+from spade_contracts.errors import InvalidInput, SpadeError
+from spade_contracts.labels import RUN
+from spade_operator.facts import Facts
+from spade_operator.keys import Key, keys_of, run_key
+from spade_operator.kube import Kube
+from spade_operator.queue import WorkQueue
+from spade_operator.records import Kind, Record, record_of
+
+OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
+METADATA_ONLY = (Kind.CLAIM, Kind.SECRET, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
+"""Of these only existence and digest are of interest, and secrets stay where they are."""
+RETRY_SECONDS = 2.0
+log = logging.getLogger("spade.lists")
+
+
+async def relist(kube: Kube, facts: Facts, namespace: str) -> None:
+    """Put every object of ours, and every child, into the store; namespace '' lists all."""
+    for kind in Kind:
+        listing = await kube.list(kind, namespace, "" if kind in OURS else RUN, metadata_only=kind in METADATA_ONLY)
+        records: list[Record] = []
+        for item in listing.items:
+            try:
+                records.append(record_of(kind, item))
+            except InvalidInput as error:
+                log.error("%s", error)
+        facts.relist(kind, records, listing.resource_version)
+
+
+async def first_list(kube: Kube, facts: Facts, namespace: str) -> None:
+    """List until it works: without it nothing may act. The CRDs may still be on their way."""
+    while True:
+        try:
+            await relist(kube, facts, namespace)
+        except SpadeError as error:
+            log.warning("the first list failed and is tried again: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+        else:
+            return
+
+
+def queue_all(facts: Facts, queue: WorkQueue[Key]) -> None:
+    """Ask for a pass for every run of which anything is known, and every EnvBatch and RolloutJob."""
+    for namespace, run in facts.families():
+        queue.add(run_key(namespace, run))
+    for record in facts.of_kind(Kind.BATCH, Kind.ROLLOUT):
+        for key in keys_of(record):
+            queue.add(key)
+
+
+async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float) -> None:
+    """Repeat list and passes until cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await relist(kube, facts, namespace)
+        except SpadeError as error:
+            log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
+        queue_all(facts, queue)

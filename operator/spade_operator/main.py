@@ -1,0 +1,130 @@
+"""The operator's process: one event loop with kopf's watches, the lease, the poller, the passes and the HTTP port."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Coroutine, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import kopf
+import uvloop
+
+from spade_contracts.errors import InvalidInput
+from spade_contracts.labels import RUN
+from spade_operator import handlers, lease
+from spade_operator.children.site import Site, load_site
+from spade_operator.facts import Facts
+from spade_operator.handlers.memory import Memory
+from spade_operator.http_server import make_app, serve
+from spade_operator.keys import Key, keys_of
+from spade_operator.kube import Kube
+from spade_operator.kube_config import find_connection
+from spade_operator.lease import Leadership
+from spade_operator.lists import first_list, queue_all, resync
+from spade_operator.metrics import make_telemetry
+from spade_operator.polling import Poller
+from spade_operator.queue import WorkQueue
+from spade_operator.reconcile.act import Hands
+from spade_operator.reconcile.passes import Shop, work
+from spade_operator.records import PodRecord
+from spade_operator.settings import Settings, read_settings
+
+MISCONFIGURED = 2
+SILENT_SECONDS = 30.0
+"""A poller without a round for so long means that the event loop is stuck."""
+log = logging.getLogger("spade.operator")
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT; exit code 2 for a wrong setting."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("kopf").setLevel(logging.WARNING)
+    try:
+        uvloop.run(operate(os.environ))
+    except InvalidInput as error:
+        log.error("%s", error)
+        sys.exit(MISCONFIGURED)
+
+
+async def operate(environment: Mapping[str, str]) -> None:
+    """Start all parts, and stop all when one ends."""
+    settings = read_settings(environment)
+    site = load_site(settings.site_file, environment)
+    connection = find_connection(environment)
+    loop = asyncio.get_running_loop()
+    facts, queue = Facts(), WorkQueue[Key]()
+    telemetry = make_telemetry(facts)
+    async with AsyncExitStack() as stack:
+        kube = Kube(connection, telemetry.count_call)
+        stack.push_async_callback(kube.close)
+        poller = Poller(facts, lambda pod: _wake(queue, pod))
+        stack.push_async_callback(poller.close)
+        stack.callback(queue.close)
+        leadership = Leadership(clock=loop.time)
+        shop = Shop(Hands(kube, facts, leadership, poller, site), queue, telemetry)
+
+        def healthy() -> str:
+            silent = loop.time() - poller.last_round
+            return f"no polling round for {silent:.0f} s" if poller.last_round and silent > SILENT_SECONDS else ""
+
+        runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
+        stack.push_async_callback(runner.cleanup)
+        await first_list(kube, facts, site.watch_namespace)
+        await _until_one_ends(
+            _watch(site, Memory(facts, queue, connection)),
+            lease.keep(
+                kube, leadership, namespace=site.operator_namespace, name=settings.lease_name,
+                identity=settings.identity,
+            ),
+            _on_lead(leadership, facts, queue, settings),
+            resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
+            poller.run(leadership.holds),
+            *(work(shop) for _ in range(settings.workers)),
+        )  # fmt: skip
+
+
+def _wake(queue: WorkQueue[Key], pod: PodRecord) -> None:
+    for key in keys_of(pod):
+        queue.add(key)
+
+
+async def _on_lead(leadership: Leadership, facts: Facts, queue: WorkQueue[Key], settings: Settings) -> None:
+    """Each time the lease is gained, everything gets a pass."""
+    while True:
+        await leadership.gained.wait()
+        log.info("%s leads", settings.identity)
+        queue_all(facts, queue)
+        await leadership.lost.wait()
+
+
+def _watch(site: Site, memory: Memory) -> Coroutine[Any, Any, None]:
+    """kopf, with nothing of it but the watches: no events posted, no scanning, no finalizers, no annotations."""
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.watching.server_timeout = 300
+    for group, version, plural in (("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments")):
+        settings.watching.label_selectors[group, version, plural] = RUN
+    where: dict[str, Any] = {"namespaces": [site.watch_namespace]} if site.watch_namespace else {"clusterwide": True}
+    assert handlers.__all__, "importing them registers them with kopf"
+    operator: Coroutine[Any, Any, None] = kopf.operator(settings=settings, memo=memory, standalone=True, **where)
+    return operator
+
+
+async def _until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
+    """Run all until one ends or fails; then cancel the others and raise what it raised."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    main()

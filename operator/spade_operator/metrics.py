@@ -1,0 +1,164 @@
+"""What the operator exports: run-level truth computed from facts at each scrape, and counts of its own work.
+
+Run figures are read from status, so they are there again after a restart and leave with their object. Families,
+labels and help come from spade_contracts.metrics.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from spade_contracts.labels import Role
+from spade_contracts.metrics import METRICS, Kind, MetricSpec, metric
+from spade_contracts.resources import Phase
+from spade_contracts.statuses import Outcome, ProofResult
+from spade_contracts.verdicts import Reason as VerdictReason
+from spade_contracts.verdicts import Stage, VerifierFailure
+from spade_operator.facts import Facts
+from spade_operator.reconcile.figures import STAGES
+from spade_operator.records import PodRecord, RunRecord
+from spade_operator.view import SANDBOX_STATES, episodes, sandbox_state
+
+Sample = tuple[tuple[str, ...], float]
+"""Values of the labels after namespace and run, and the value."""
+OWN = ("spade_reconcile_seconds", "spade_reconcile_errors_total", "spade_api_requests_total")
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """The operator's registry, and the metrics of its own work."""
+
+    registry: CollectorRegistry
+    reconcile_seconds: Histogram
+    reconcile_errors: Counter
+    api_requests: Counter
+
+    def count_call(self, verb: str, resource: str, code: str) -> None:
+        """One call to the API server."""
+        self.api_requests.labels(verb, resource, code).inc()
+
+
+def make_telemetry(facts: Facts) -> Telemetry:
+    """A registry with everything that the operator exports."""
+    registry = CollectorRegistry()
+    registry.register(RunCollector(facts))
+    seconds, errors, requests = (metric(name) for name in OWN)
+    return Telemetry(
+        registry,
+        Histogram(seconds.name, seconds.help, seconds.labels, buckets=seconds.buckets, registry=registry),
+        Counter(errors.name, errors.help, errors.labels, registry=registry),
+        Counter(requests.name, requests.help, requests.labels, registry=registry),
+    )
+
+
+class RunCollector(Collector):
+    """Families of all runs that are known at the moment of a scrape."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def collect(self) -> Iterable[Metric]:
+        """One family for each metric of a run, also when there is no run."""
+        runs = tuple(self._facts.runs())
+        for spec in METRICS:
+            if spec.exporter == "operator" and spec.name not in OWN:
+                yield self._family(spec, runs)
+
+    def _family(self, spec: MetricSpec, runs: tuple[RunRecord, ...]) -> Metric:
+        family: Any = (CounterMetricFamily if spec.kind is Kind.COUNTER else GaugeMetricFamily)(
+            spec.name, spec.help, labels=spec.labels
+        )
+        read = SAMPLES[spec.name]
+        for run in runs:
+            for labels, value in read(run, self._facts):
+                family.add_metric((run.meta.namespace, run.meta.name, *labels), value)
+        result: Metric = family
+        return result
+
+
+def _number(text: str | None) -> Iterator[Sample]:
+    if text is not None:
+        yield (), float(text)
+
+
+def _phase(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    for phase in Phase:
+        yield (str(phase),), float(run.status.phase is phase)
+
+
+def _environments(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    counts = {f"{stage}/{reason}": 0 for stage in Stage if stage is not Stage.ACCEPTED for reason in VerdictReason}
+    for key, value in (counts | {"accepted": 0} | run.status.environments).items():
+        stage, _, reason = key.partition("/")
+        yield (stage, reason), value
+
+
+def _verifier_failures(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    zero = {str(reason): 0 for reason in VerifierFailure}
+    for reason, value in (zero | run.status.verifier_failures).items():
+        yield (reason,), value
+
+
+def _episodes(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    counts = run.status.episodes
+    for outcome in Outcome:
+        hinted = counts.get(f"{outcome}/hinted", 0)
+        yield (str(outcome), "true"), hinted
+        yield (str(outcome), "false"), counts.get(outcome, 0) - hinted
+
+
+def _sandbox_pods(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    pods = [
+        record
+        for record in facts.family(run.meta.namespace, run.meta.name)
+        if isinstance(record, PodRecord) and record.meta.role is Role.SANDBOX
+    ]
+    states = [sandbox_state(pod, facts.poll(pod.meta.uid)) for pod in pods]
+    for state in SANDBOX_STATES:
+        yield (state,), states.count(state)
+
+
+def _restarts(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    for role in (Role.SANDBOX, Role.ENGINE, Role.LEARNER, Role.WORKER):
+        known = run.status.restarts.get(role)
+        yield (str(role),), known.total if known is not None else 0
+
+
+def _proofs(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    for result in ProofResult:
+        yield (str(result),), run.status.proofs.get(result, 0)
+
+
+def _stage_seconds(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    latest = run.status.rollouts[-1].stage_seconds if run.status.rollouts else {}
+    for stage in STAGES:
+        if stage in latest:
+            yield (stage,), float(latest[stage])
+
+
+SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
+    "spade_run_phase": _phase,
+    "spade_rollouts_completed_total": lambda run, facts: [((), run.status.rollout)],
+    "spade_rollout": lambda run, facts: [((), run.status.rollout)],
+    "spade_rollout_episodes_planned": lambda run, facts: [((), episodes(run, facts).planned)],
+    "spade_rollout_episodes_done": lambda run, facts: [((), episodes(run, facts).done)],
+    "spade_learnable_fraction": lambda run, facts: _number(run.status.learnable_fraction),
+    "spade_mean_return": lambda run, facts: _number(run.status.mean_return),
+    "spade_environments_total": _environments,
+    "spade_verifier_failures_total": _verifier_failures,
+    "spade_gate_false_accepts_total": lambda run, facts: [((), run.status.environments.get("false_accept", 0))],
+    "spade_episodes_total": _episodes,
+    "spade_hint_regret": lambda run, facts: _number(run.status.hint_regret),
+    "spade_policy_version": lambda run, facts: [
+        ((), run.status.policy_version if run.status.policy_version is not None else -1)
+    ],
+    "spade_sandbox_pods": _sandbox_pods,
+    "spade_restarts_total": _restarts,
+    "spade_weight_verifications_total": _proofs,
+    "spade_stage_seconds": _stage_seconds,
+}
+"""How each family reads a run; a family without an entry is a bug that its test finds."""

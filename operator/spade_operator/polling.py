@@ -1,0 +1,171 @@
+"""Asks pods how they are, about once a second, over their open status ports; the answers are facts.
+
+Whatever a pod answers is checked against its contract, and what a sandbox answers is not trusted beyond that: answers
+are cut off at a size, redirects are not followed, nothing is decompressed, and a slow pod costs one slot for a few
+seconds. Nobody else is delayed by it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import aiohttp
+from pydantic import BaseModel, ValidationError
+
+from spade_contracts import ports
+from spade_contracts.labels import Role
+from spade_contracts.statuses import (
+    BeaconStatus,
+    EngineStatus,
+    LearnerStatus,
+    LearnerTarget,
+    SandboxStatus,
+    WorkerStatus,
+)
+from spade_operator.facts import Facts, Poll
+from spade_operator.records import Kind, PodRecord
+
+POLL_SECONDS = 1.0
+ANSWER_SECONDS = 3.0
+MAX_ANSWER_BYTES = 256 * 1024
+MAX_ERROR_CHARACTERS = 200
+CONCURRENT_POLLS = 128
+log = logging.getLogger("spade.polling")
+
+Address = Callable[[PodRecord, int], str]
+"""`host:port` at which a pod's port is reached."""
+
+
+@dataclass(frozen=True)
+class StatusPort:
+    """How one role is asked."""
+
+    port: int
+    model: type[BaseModel]
+    volatile: frozenset[str] = frozenset()
+    """Fields that decide nothing, so that their change alone asks for no pass."""
+
+
+STATUS_PORTS: Mapping[Role, StatusPort] = {
+    Role.SANDBOX: StatusPort(ports.SANDBOX_STATUS, SandboxStatus, frozenset({"sessions"})),
+    Role.BEACON: StatusPort(ports.WORKER_STATUS, BeaconStatus),
+    Role.WORKER: StatusPort(ports.WORKER_STATUS, WorkerStatus, frozenset({"done", "verifier_failures", "stage"})),
+    Role.ENGINE: StatusPort(ports.ENGINE_STATUS, EngineStatus, frozenset({"requests_in_flight", "generated_tokens"})),
+    Role.LEARNER: StatusPort(ports.LEARNER_STATUS, LearnerStatus),
+}
+
+
+class BadAnswer(Exception):
+    """A pod answered something that is no status."""
+
+
+def pod_address(pod: PodRecord, port: int) -> str:
+    """The pod's own address."""
+    return f"[{pod.ip}]:{port}" if ":" in pod.ip else f"{pod.ip}:{port}"
+
+
+def relevant(pod: PodRecord) -> bool:
+    """Whether a pod has a status to ask for now. Of the learner's pods only rank 0's answers."""
+    role = pod.meta.role
+    if role not in STATUS_PORTS or pod.phase != "Running" or not pod.ip or pod.meta.deleting:
+        return False
+    return role is not Role.LEARNER or pod.index in (None, 0)
+
+
+class Poller:
+    """Polls all relevant pods until cancelled. `changed` is told each pod whose answer matters."""
+
+    def __init__(self, facts: Facts, changed: Callable[[PodRecord], None], address: Address = pod_address) -> None:
+        self._facts, self._changed, self._address = facts, changed, address
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=CONCURRENT_POLLS, force_close=True),
+            timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+        )
+        self._slots = asyncio.Semaphore(CONCURRENT_POLLS)
+        self._busy: dict[str, asyncio.Task[None]] = {}
+        """By pod UID: polls that run or wait for a slot."""
+        self.last_round: float = 0.0
+        """Loop time of the last round, for the liveness check."""
+
+    async def close(self) -> None:
+        """Stop all polls and close the connections."""
+        for task in self._busy.values():
+            task.cancel()
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+        await self._session.close()
+
+    async def run(self, active: Callable[[], bool]) -> None:
+        """Start a round every second while `active` says so."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self.last_round = loop.time()
+            if active():
+                for pod in self._due():
+                    task = asyncio.create_task(self._poll(pod))
+                    self._busy[pod.meta.uid] = task
+                    task.add_done_callback(partial(self._ended, pod.meta.uid))
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        self._busy.pop(uid, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("polling pod %s: %s", uid, error)
+
+    def _due(self) -> Iterator[PodRecord]:
+        for record in self._facts.of_kind(Kind.POD):
+            if isinstance(record, PodRecord) and relevant(record) and record.meta.uid not in self._busy:
+                yield record
+
+    async def _poll(self, pod: PodRecord) -> None:
+        assert pod.meta.role is not None
+        way = STATUS_PORTS[pod.meta.role]
+        known = self._facts.poll(pod.meta.uid)
+        now = datetime.now(UTC)
+        try:
+            async with self._slots:
+                status = way.model.model_validate_json(await self._read(self._address(pod, way.port)))
+        except (aiohttp.ClientError, TimeoutError, OSError, BadAnswer, ValidationError) as error:
+            failures = known.failures + 1 if known else 1
+            words = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS]
+            self._facts.set_poll(pod, Poll(known.status if known else None, words, now, failures))
+            if known is not None and known.failures == 0:
+                self._changed(pod)
+            return
+        self._facts.set_poll(pod, Poll(status, "", now))
+        if known is None or known.failures or significant(known.status, way) != significant(status, way):
+            self._changed(pod)
+
+    async def _read(self, address: str) -> bytes:
+        url = f"http://{address}/status"
+        async with self._session.get(url, allow_redirects=False, headers={"Accept-Encoding": "identity"}) as answer:
+            if answer.status != 200:
+                raise BadAnswer(f"HTTP status {answer.status}")
+            body = bytearray()
+            async for piece in answer.content.iter_chunked(65536):
+                body += piece
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise BadAnswer(f"more than {MAX_ANSWER_BYTES} bytes")
+            return bytes(body)
+
+    async def set_target(self, pod: PodRecord, token: str, target: LearnerTarget) -> None:
+        """`PUT /target` to the learner. Raises BadAnswer, or what the connection raises, unless it acknowledges."""
+        url = f"http://{self._address(pod, ports.LEARNER_CONTROL)}/target"
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        async with self._session.put(
+            url, data=target.model_dump_json(), headers=headers, allow_redirects=False
+        ) as answer:
+            if answer.status >= 300:
+                text = (await answer.content.read(MAX_ERROR_CHARACTERS)).decode("utf-8", "replace")
+                raise BadAnswer(f"HTTP status {answer.status}: {text}")
+
+
+def significant(status: BaseModel | None, way: StatusPort) -> dict[str, Any] | None:
+    """The part of a status that passes look at."""
+    return None if status is None else status.model_dump(exclude=set(way.volatile))

@@ -1,0 +1,159 @@
+"""Does what was decided. Every write is preceded by a look at the lease, and its answer is a fact at once."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+from pydantic import BaseModel
+
+from spade_contracts.errors import InfrastructureFault
+from spade_contracts.labels import GROUP, ISOLATED_GATE, VERSION
+from spade_contracts.resources import Reason
+from spade_contracts.tokens import Door, derive_token
+from spade_operator.children.site import Site
+from spade_operator.facts import Facts, Told
+from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Object, Refused
+from spade_operator.lease import Leadership
+from spade_operator.polling import BadAnswer, Poller
+from spade_operator.reconcile.steps import (
+    Action,
+    Admit,
+    Apply,
+    Create,
+    FetchLog,
+    Remove,
+    SetDeletionCost,
+    SetTarget,
+)
+from spade_operator.records import DELETION_COST, Kind, Meta, record_of
+
+LOG_LINES = 20
+log = logging.getLogger("spade.act")
+
+
+@dataclass(frozen=True)
+class Hands:
+    """What acting needs: the API, the facts that answers go to, the lease, the poller, the installation."""
+
+    kube: Kube
+    facts: Facts
+    leadership: Leadership
+    poller: Poller
+    site: Site
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+async def act(hands: Hands, actions: tuple[Action, ...]) -> None:
+    """Do the actions in order; the first that fails ends the pass, and the next pass looks again."""
+    for action in actions:
+        hands.leadership.require()
+        await _do(hands, action)
+
+
+async def _do(hands: Hands, action: Action) -> None:
+    match action:
+        case Create(manifest):
+            await _create(hands, manifest)
+        case Apply(manifest):
+            _learn(hands, manifest, await hands.kube.apply(manifest))
+        case Remove(record, grace_seconds):
+            meta = record.meta
+            await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
+            hands.facts.mark_deleting(record, grace_seconds)
+        case Admit():
+            await _admit(hands, action)
+        case SetDeletionCost(pod, cost):
+            patch = {"metadata": {"uid": pod.meta.uid, "annotations": {DELETION_COST: str(cost)}}}
+            answer = await hands.kube.patch(Kind.POD, pod.meta.namespace, pod.meta.name, patch)
+            hands.facts.put(record_of(Kind.POD, answer))
+        case SetTarget():
+            await _set_target(hands, action)
+        case FetchLog():
+            await _fetch_log(hands, action)
+
+
+async def _create(hands: Hands, manifest: Object) -> None:
+    """An object of the name that exists already is looked at by the next pass, and never changed by this one."""
+    try:
+        answer = await hands.kube.create(manifest)
+    except Conflict:
+        meta = manifest["metadata"]
+        answer = await hands.kube.get(manifest["kind"], meta["namespace"], meta["name"])
+    _learn(hands, manifest, answer)
+
+
+def _learn(hands: Hands, manifest: Object, answer: Object) -> None:
+    hands.facts.put(record_of(Kind(manifest["kind"]), answer))
+
+
+async def _admit(hands: Hands, action: Admit) -> None:
+    condition = {
+        "type": ISOLATED_GATE,
+        "status": "True",
+        "reason": str(Reason.PROVEN),
+        "message": f"gVisor, walls and closed network are proven for boot {action.boot_id}",
+        "lastTransitionTime": hands.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    meta = action.pod.meta
+    patch: Object = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
+    answer = await hands.kube.patch(Kind.POD, meta.namespace, meta.name, patch, part="status")
+    hands.facts.put(record_of(Kind.POD, answer))
+
+
+async def _set_target(hands: Hands, action: SetTarget) -> None:
+    meta = action.pod.meta
+    token = derive_token(hands.site.installation_key, meta.run_uid, Door.LEARNER_CONTROL)
+    try:
+        await hands.poller.set_target(action.pod, token, action.target)
+    except (aiohttp.ClientError, TimeoutError, OSError, BadAnswer) as error:
+        raise InfrastructureFault(
+            f"learner {meta.namespace}/{meta.name} did not take policy version {action.target.policy_version} "
+            f"as its target: {type(error).__name__}: {error}. It is told again."
+        ) from error
+    hands.facts.set_told(meta.run_uid, Told(action.boot_id, action.target, action.engine_boots, hands.clock()))
+
+
+async def _fetch_log(hands: Hands, action: FetchLog) -> None:
+    """A log that cannot be read is remembered as empty: the cause is then told without it."""
+    meta = action.pod.meta
+    text = ""
+    try:
+        text = await hands.kube.log(
+            meta.namespace, meta.name, action.container, previous=action.previous, lines=LOG_LINES
+        )
+    except ApiError as error:
+        log.info("no log of %s/%s: %s", meta.namespace, meta.name, error)
+    hands.facts.set_log((meta.uid, action.container, action.restarts), text)
+
+
+async def write_status(hands: Hands, meta: Meta, status: BaseModel) -> None:
+    """Replace an object's status if it is still the version that was decided on.
+
+    Raises Conflict otherwise, after the present version has become a fact; an object that is gone is no error.
+    """
+    hands.leadership.require()
+    body: Mapping[str, Any] = {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": str(meta.kind),
+        "metadata": {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+        },
+        "status": status.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+    try:
+        answer = await hands.kube.update(dict(body), part="status")
+    except NotFound:
+        return
+    except Conflict:
+        hands.facts.put(record_of(meta.kind, await hands.kube.get(meta.kind, meta.namespace, meta.name)))
+        raise
+    except Refused:
+        log.error("status of %s %s/%s was refused: %s", meta.kind, meta.namespace, meta.name, body["status"])
+        raise
+    hands.facts.put(record_of(meta.kind, answer))

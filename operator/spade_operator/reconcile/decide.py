@@ -1,0 +1,67 @@
+"""What a run needs now. Pure: no clock, no I/O, no memory; the same picture and time give the same decision."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from spade_contracts.resources import SpadeRunStatus
+from spade_operator.reconcile.accept import accept
+from spade_operator.reconcile.complete import complete
+from spade_operator.reconcile.engines import engines
+from spade_operator.reconcile.history import history
+from spade_operator.reconcile.isolation import isolation
+from spade_operator.reconcile.learner import learner
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.prepare import prepare
+from spade_operator.reconcile.restarts import restarts
+from spade_operator.reconcile.rollout import rollout
+from spade_operator.reconcile.sandboxes import sandboxes
+from spade_operator.reconcile.status import joined
+from spade_operator.reconcile.steps import Action, Step
+from spade_operator.reconcile.suspend import suspend
+from spade_operator.reconcile.weights import weights
+
+Policy = Callable[[Observed, datetime], Step]
+POLICIES: tuple[Policy, ...] = (
+    accept,
+    history,
+    complete,
+    restarts,
+    suspend,
+    prepare,
+    sandboxes,
+    isolation,
+    engines,
+    learner,
+    weights,
+    rollout,
+)
+"""In the order of a run's life (design §6); those that may end or pause it come before those that build it."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """All actions of a pass, the status to be written after them, and when to look again at the latest."""
+
+    actions: tuple[Action, ...]
+    status: SpadeRunStatus
+    wake_after_seconds: float | None
+
+
+def decide(seen: Observed, now: datetime) -> Decision:
+    """Ask the policies in order, up to the first that blocks, and join their answers."""
+    steps = tuple(_until_blocked(seen, now))
+    wakes = [step.wake_after_seconds for step in steps if step.wake_after_seconds is not None]
+    return Decision(
+        actions=tuple(action for step in steps for action in step.actions),
+        status=joined(seen.status, steps, seen.run.meta.generation, now),
+        wake_after_seconds=min(wakes) if wakes else None,
+    )
+
+
+def _until_blocked(seen: Observed, now: datetime) -> Iterator[Step]:
+    for policy in POLICIES:
+        step = policy(seen, now)
+        yield step
+        if step.blocks:
+            return

@@ -1,0 +1,81 @@
+"""An EnvBatch: its design Job, and what the designers' summary says of the cycle."""
+
+from datetime import datetime
+
+from spade_contracts.resources import BatchCondition, ConditionStatus, EnvBatchStatus, Reason
+from spade_contracts.statuses import DesignSummary
+from spade_operator.children.design import design_job
+from spade_operator.children.names import design_job_name
+from spade_operator.children.run import Parent
+from spade_operator.reconcile.conditions import with_conditions
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import condition_true
+from spade_operator.reconcile.steps import Action
+from spade_operator.reconcile.work import Progress, Unit, advance, work_times
+from spade_operator.records import BatchRecord
+
+
+def finished(status: EnvBatchStatus) -> bool:
+    """Whether nothing is left to do."""
+    return any(condition_true(status.conditions, kind) for kind in (BatchCondition.COMPLETE, BatchCondition.FAILED))
+
+
+def decide_batch(
+    seen: Observed, batch: BatchRecord, now: datetime
+) -> tuple[tuple[Action, ...], EnvBatchStatus, float | None]:
+    """Actions, status and latest wake of one pass over an EnvBatch."""
+    if finished(batch.status) or batch.meta.deleting:
+        return (), batch.status, None
+    parent = Parent("EnvBatch", batch.meta.name, batch.meta.uid)
+    unit = Unit(
+        owner_uid=batch.meta.uid,
+        attempt=batch.status.job_attempt,
+        job_name=lambda attempt: design_job_name(batch.meta.name, attempt),
+        job_manifests=lambda attempt: design_job(seen.parent, parent, batch.spec, seen.site, attempt),
+        summary=DesignSummary,
+    )
+    progress = advance(seen, unit, now)
+    return progress.actions, _status(batch, progress, now), progress.wake_after_seconds
+
+
+def _status(batch: BatchRecord, progress: Progress[DesignSummary], now: datetime) -> EnvBatchStatus:
+    before = batch.status
+    if progress.result is not None and progress.pod is not None:
+        return _result(batch, progress.result, *work_times(progress.pod), now)
+    if progress.failure:
+        marks = {BatchCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)}
+        return with_conditions(before, marks, batch.meta.generation, now)
+    if progress.attempt is not None:
+        return before.model_copy(update={"job_attempt": progress.attempt})
+    return before
+
+
+def _result(
+    batch: BatchRecord, summary: DesignSummary, began: str | None, ended: str | None, now: datetime
+) -> EnvBatchStatus:
+    filled = batch.status.model_copy(
+        update={
+            "requested": summary.requested,
+            "attempts": summary.attempts,
+            "accepted": summary.accepted,
+            "rejected": dict(summary.rejected),
+            "valid_per_attempt": f"{summary.accepted / summary.attempts:.3f}" if summary.attempts else None,
+            "seconds": f"{summary.seconds:.1f}",
+            "tokens": summary.tokens,
+            "storage_uri": summary.storage_uri,
+            "started_at": began,
+            "finished_at": ended,
+        }
+    )
+    words = f"{summary.accepted} of {summary.requested} slots have an accepted program."
+    marks = {
+        BatchCondition.GENERATED: (ConditionStatus.TRUE, Reason.FINISHED, f"{summary.attempts} answers were judged."),
+        BatchCondition.VERIFIED: (ConditionStatus.TRUE, Reason.FINISHED, words),
+    }
+    if summary.accepted:
+        marks[BatchCondition.COMPLETE] = (ConditionStatus.TRUE, Reason.FINISHED, words)
+    else:
+        main = max(summary.rejected, key=lambda key: summary.rejected[key], default="none")
+        text = f"No program was accepted in {summary.attempts} attempts; most were rejected as {main}."
+        marks[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.ALL_REJECTED, text)
+    return with_conditions(filled, marks, batch.meta.generation, now)

@@ -1,0 +1,91 @@
+"""What a finished rollout came to, from its objects and the learner's word: figures for status, tables and metrics."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
+from spade_contracts.resources.spade_run import RolloutFigures
+from spade_contracts.statuses import LearnerStatus, ProofResult
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import Position, Stage
+
+KEPT_ROLLOUTS = 8
+WORST_FIRST = (
+    ProofResult.UNREACHABLE, ProofResult.MISMATCH, ProofResult.INDISTINGUISHABLE, ProofResult.VERIFIED,
+)  # fmt: skip
+STAGES = ("design", "before_play", "play", "before_train", "train", "prove")
+"""Keys of stageSeconds: stages, and the gaps before them, where nothing of the run works."""
+
+
+def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[str, Any]:
+    """New values of the status fields that a finished rollout changes."""
+    status = seen.status
+    plays = seen.rollouts[place.rollout].status
+    batch = seen.batches[place.cycle].status if place.cycle in seen.batches else None
+    found = seen.learner()
+    said = found[1] if found is not None else None
+    first = seen.method.starts_cycle(place.rollout)
+    proofs = [p.result for p in said.proofs if p.policy_version == place.wanted_version] if said is not None else []
+    step = said.last_step if said is not None and said.last_step and said.last_step.rollout == place.rollout else None
+    figures = RolloutFigures(
+        rollout=place.rollout,
+        cycle=place.cycle,
+        environments=(batch.accepted or 0) if batch is not None else _environments_before(seen, place.cycle),
+        outcomes=plays.outcomes,
+        learnable_fraction=plays.learnable_fraction,
+        mean_return=plays.mean_return,
+        loss=f"{step.loss:.6g}" if step is not None else None,
+        gradient_norm=f"{step.gradient_norm:.6g}" if step is not None else None,
+        stage_seconds=stage_seconds(seen, plays, batch if first else None, said, now),
+        proof=next((str(result) for result in WORST_FIRST if result in proofs), None),
+    )
+    return {
+        "learnable_fraction": plays.learnable_fraction,
+        "mean_return": plays.mean_return,
+        "hint_regret": plays.hint_regret if plays.hint_regret is not None else status.hint_regret,
+        "rollouts": (*status.rollouts, figures)[-KEPT_ROLLOUTS:],
+        "verifier_failures": _sum(status.verifier_failures, plays.verifier_failures),
+        "episodes": _sum(
+            status.episodes, plays.outcomes, {f"{name}/hinted": n for name, n in plays.hinted_outcomes.items()}
+        ),
+        "environments": _sum(status.environments, _attempts(batch)) if first else status.environments,
+        "proofs": _sum(status.proofs, {str(r): proofs.count(r) for r in set(proofs)}),
+    }
+
+
+def stage_seconds(
+    seen: Observed, plays: RolloutJobStatus, batch: EnvBatchStatus | None, said: LearnerStatus | None, now: datetime
+) -> dict[str, str]:
+    """Seconds of each stage by the clocks of the containers that worked, and of the gaps between them."""
+    began = {name: datetime.fromisoformat(text) for name, text in seen.status.stage_started.items()}
+    spans: dict[str, tuple[datetime | None, datetime | None]] = {}
+    design_end = _time(batch.finished_at) if batch is not None else None
+    if batch is not None:
+        spans["design"] = (_time(batch.started_at), design_end)
+    spans["before_play"] = (design_end or began.get(Stage.PLAY), _time(plays.started_at))
+    spans["play"] = (_time(plays.started_at), _time(plays.finished_at))
+    spans["before_train"] = (_time(plays.finished_at), began.get(Stage.TRAIN))
+    spans["train"] = (began.get(Stage.TRAIN), began.get(Stage.PROVE, now))
+    spans["prove"] = (began.get(Stage.PROVE, now), now)
+    return {
+        name: f"{max(0.0, (end - start).total_seconds()):.1f}" for name, (start, end) in spans.items() if start and end
+    }
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _environments_before(seen: Observed, cycle: int) -> int:
+    """Environments of a cycle whose EnvBatch was pruned, from an earlier rollout of it."""
+    return next((f.environments for f in reversed(seen.status.rollouts) if f.cycle == cycle), 0)
+
+
+def _attempts(batch: EnvBatchStatus | None) -> Mapping[str, int]:
+    return {"accepted": batch.accepted or 0, **batch.rejected} if batch is not None else {}
+
+
+def _sum(*counts: Mapping[str, int]) -> dict[str, int]:
+    keys = sorted({key for part in counts for key in part})
+    return {key: sum(part.get(key, 0) for part in counts) for key in keys}

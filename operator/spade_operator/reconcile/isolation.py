@@ -1,0 +1,170 @@
+"""No sandbox pod gets a program before it has proven gVisor, its walls and a closed network (design §11).
+
+A pod is judged by its own status port before its first program, against the beacon's positive control. The verdict is
+written into the pod as its readiness gate, together with the boot it is for. A pod that is not at that boot any more
+is replaced: a container restarted in a used pod cannot be trusted with its own probe.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from spade_contracts.isolation import TargetKind
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.steps import Action, Admit, Remove, Step, Wanted, is_false, is_true
+from spade_operator.records import PodRecord
+
+PROBE_AGAIN_SECONDS = 60.0
+"""Age at which a pod that failed is replaced by a fresh one, which may find a mended network."""
+CONTROL_PATIENCE_SECONDS = 45.0
+"""Policies arrive a little after pods: so long the beacon may still fail."""
+DISCARD_GRACE_SECONDS = 1
+WITHOUT_CONTROL = frozenset({TargetKind.NEIGHBOUR.value, TargetKind.BEACON.value})
+"""Kinds that the beacon cannot try: it is one of them, and starts before there is a neighbour."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one pod, or of the beacon."""
+
+    proven: bool = False
+    reason: Reason = Reason.PROBING
+    message: str = ""
+    discard: bool = False
+    """The pod can never be proven; a fresh one can."""
+    kinds: frozenset[str] = frozenset()
+    """Kinds of targets that a proven beacon reached."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether something is wrong, rather than not known yet."""
+        return not self.proven and self.reason is not Reason.PROBING
+
+
+def judge_pod(  # noqa: PLR0911  # one return for each finding, in the order of their weight
+    pod: PodRecord, status: SandboxStatus | None, control: Verdict
+) -> Verdict:
+    """Judge a sandbox pod before its first program."""
+    if status is None or not status.walls or status.probe is None:
+        return Verdict()
+    where = f"sandbox pod {pod.meta.name}"
+    if status.served:
+        return Verdict(message=f"{where} ran programs before it was proven", discard=True)
+    if not status.probe.gvisor:
+        kernel = status.probe.kernel[:100]
+        return Verdict(
+            reason=Reason.NOT_GVISOR,
+            message=f"{where} does not run in gVisor (its kernel says: {kernel}). Check the RuntimeClass.",
+        )
+    missing = sorted(name for name, stands in status.walls.items() if not stands)
+    if missing:
+        return Verdict(reason=Reason.WALL_MISSING, message=f"{where} lacks these walls: {', '.join(missing)}.")
+    reached = [attempt for attempt in status.probe.attempts if attempt.reached]
+    if any(attempt.host == pod.ip for attempt in reached):
+        return Verdict(message=f"{where} was given its own address as a target", discard=True)
+    if reached:
+        names = ", ".join(f"{attempt.name} ({attempt.host}:{attempt.port})" for attempt in reached)
+        return Verdict(
+            reason=Reason.NETWORK_OPEN,
+            message=f"{where} reached {names}. Are NetworkPolicies enforced? See docs/security.md.",
+        )
+    if not control.proven:
+        return control
+    return _against_control(where, status.probe, control)
+
+
+def _against_control(where: str, probe: ProbeResult, control: Verdict) -> Verdict:
+    """The silence of a target proves something only if the beacon heard one of its kind."""
+    tried = {attempt.kind for attempt in probe.attempts}
+    unheard = sorted(tried - control.kinds - WITHOUT_CONTROL)
+    if not tried or unheard:
+        what = f"the beacon tried no target of the kind {', '.join(unheard)}" if tried else f"{where} tried no target"
+        return Verdict(reason=Reason.CONTROL_FAILED, message=f"{what}, so silence proves nothing.")
+    return Verdict(proven=True)
+
+
+def judge_control(pod: PodRecord | None, status: BeaconStatus | None, now: datetime) -> Verdict:
+    """Judge the beacon: it must reach every target that it tries, and try one."""
+    if pod is None or status is None or not status.attempts:
+        return Verdict()
+    own = [attempt for attempt in status.attempts if attempt.kind not in WITHOUT_CONTROL]
+    failed = [attempt for attempt in own if not attempt.reached]
+    if own and not failed:
+        return Verdict(proven=True, kinds=frozenset(attempt.kind for attempt in own))
+    age = (now - pod.meta.created_at).total_seconds() if pod.meta.created_at else CONTROL_PATIENCE_SECONDS
+    if age < CONTROL_PATIENCE_SECONDS:
+        return Verdict()
+    names = ", ".join(f"{attempt.name} ({attempt.host}:{attempt.port})" for attempt in failed) or "any target"
+    return Verdict(
+        reason=Reason.CONTROL_FAILED,
+        message=f"The beacon did not reach {names}, so silence proves nothing. Check the site's targets.",
+    )
+
+
+def isolation(seen: Observed, now: datetime) -> Step:
+    """Admit what is proven, replace what cannot be, and hold the run back while anything is refused."""
+    beacon = next(iter(seen.pods_of(Role.BEACON)), None)
+    control = judge_control(beacon, seen.answer(beacon, BeaconStatus) if beacon else None, now)
+    actions: list[Action] = []
+    admitted: dict[str, str] = {}
+    refused: list[Verdict] = []
+    for pod in seen.pods_of(Role.SANDBOX):
+        status = seen.answer(pod, SandboxStatus)
+        if pod.admitted_boot:
+            if status is not None and status.boot_id != pod.admitted_boot:
+                actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
+            else:
+                admitted[pod.meta.name] = pod.admitted_boot
+            continue
+        verdict = judge_pod(pod, status, control)
+        if verdict.proven and status is not None:
+            actions.append(Admit(pod, status.boot_id))
+            admitted[pod.meta.name] = status.boot_id
+        elif verdict.discard or (verdict.refused and _age(pod, now) > PROBE_AGAIN_SECONDS):
+            actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
+        if verdict.refused:
+            refused.append(verdict)
+    if control.refused and beacon is not None and _age(beacon, now) > PROBE_AGAIN_SECONDS + CONTROL_PATIENCE_SECONDS:
+        actions.append(Remove(beacon, DISCARD_GRACE_SECONDS))
+    condition = _condition(seen, admitted, refused)
+    lost = _lost(seen, admitted)
+    started = Role.ENGINE in seen.deployments
+    blocks = bool(refused) or (not admitted and not started)
+    return Step(
+        actions=tuple(actions),
+        conditions=(condition,),
+        status={"admitted": admitted},
+        restarts={Role.SANDBOX: lost} if lost else {},
+        phase=Phase.STARTING if blocks else None,
+        doing="proving the isolation of the sandboxes" if blocks else "",
+        blocks=blocks,
+        wake_after_seconds=5.0 if blocks else None,
+    )
+
+
+def _condition(seen: Observed, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
+    if refused:
+        return is_false(RunCondition.ISOLATED, refused[0].reason, refused[0].message)
+    if admitted:
+        return is_true(RunCondition.ISOLATED, Reason.PROVEN, "Every admitted sandbox pod passed the probe.")
+    before = seen.condition(RunCondition.ISOLATED)
+    standing = {Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED}
+    if before is not None and before.reason in standing:
+        # A fresh pod is being probed; until it is proven, the last finding stands.
+        return is_false(RunCondition.ISOLATED, Reason(before.reason), before.message)
+    return is_false(RunCondition.ISOLATED, Reason.PROBING, "No sandbox pod has passed the probe yet.")
+
+
+def _lost(seen: Observed, admitted: dict[str, str]) -> int:
+    """Admitted pods that went, or are at another boot, beyond those that scaling down removed."""
+    before = seen.status.admitted
+    gone = sum(1 for name, boot in before.items() if admitted.get(name) != boot)
+    deployment = seen.deployments.get(Role.SANDBOX)
+    surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0
+    return max(0, gone - surplus)
+
+
+def _age(pod: PodRecord, now: datetime) -> float:
+    return (now - pod.meta.created_at).total_seconds() if pod.meta.created_at else 0.0

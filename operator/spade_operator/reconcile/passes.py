@@ -1,0 +1,136 @@
+"""One pass for one key: which object it is, what is decided for it, and how it ends."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
+from spade_operator.keys import Key, child_keys, run_key
+from spade_operator.kube import Conflict, NotFound
+from spade_operator.metrics import Telemetry
+from spade_operator.queue import WorkQueue
+from spade_operator.reconcile.act import Hands, act, write_status
+from spade_operator.reconcile.decide import decide
+from spade_operator.reconcile.env_batch import decide_batch
+from spade_operator.reconcile.observe import observe
+from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.rollout_job import decide_rollout
+from spade_operator.reconcile.steps import Action
+from spade_operator.records import BatchRecord, Kind, RolloutRecord, record_of
+
+CONFLICT_SECONDS = 0.05
+GONE_AGAIN_SECONDS = 2.0
+log = logging.getLogger("spade.passes")
+
+
+@dataclass(frozen=True)
+class Shop:
+    """Everything that passes share."""
+
+    hands: Hands
+    queue: WorkQueue[Key]
+    telemetry: Telemetry
+
+
+async def work(shop: Shop) -> None:
+    """Take keys and make passes until cancelled. One bad object never ends this, and only delays itself."""
+    while True:
+        key = await shop.queue.get()
+        failed = False
+        began = time.monotonic()
+        try:
+            wake = await reconcile(shop, key)
+            if wake is not None:
+                shop.queue.add_after(key, wake)
+        except (Conflict, NotFound) as error:
+            # Somebody else wrote first, or the object went; that is no fault, and the fresh fact is here or coming.
+            log.info("%s %s/%s looks again: %s", key.kind, key.namespace, key.name, error)
+            shop.queue.add_after(key, CONFLICT_SECONDS)
+        except Exception as error:
+            # The one border where a pass may end in any error: it is counted, told, and tried again with back-off.
+            failed = True
+            shop.telemetry.reconcile_errors.labels(key.kind, type(error).__name__).inc()
+            log.error(
+                "%s %s/%s: pass failed, attempt %d: %s", key.kind, key.namespace, key.name,
+                shop.queue.failures(key) + 1, error, exc_info=not hasattr(error, "permanent"),
+            )  # fmt: skip
+        finally:
+            shop.telemetry.reconcile_seconds.labels(key.kind).observe(time.monotonic() - began)
+            shop.queue.done(key, failed=failed)
+
+
+async def reconcile(shop: Shop, key: Key) -> float | None:
+    """One pass; seconds until the next one at the latest, or None."""
+    if not shop.hands.leadership.holds():
+        return None
+    match key.kind:
+        case Kind.RUN:
+            return await _run(shop, key)
+        case _:
+            return await _child(shop, key)
+
+
+async def _run(shop: Shop, key: Key) -> float | None:
+    hands = shop.hands
+    seen = observe(hands.facts, hands.site, key.namespace, key.name)
+    if seen is None or seen.run.meta.deleting:
+        return await _gone(shop, key)
+    decision = decide(seen, hands.clock())
+    await act(hands, decision.actions)
+    if decision.status != seen.status:
+        await write_status(hands, seen.run.meta, decision.status)
+        for child in child_keys(hands.facts, key):
+            shop.queue.add(child)
+    return decision.wake_after_seconds
+
+
+async def _gone(shop: Shop, key: Key) -> float | None:
+    """A deleted run frees its pods at once; owner references see to the rest."""
+    try:
+        found = await shop.hands.kube.get(Kind.RUN, key.namespace, key.name)
+    except NotFound:
+        pass
+    else:
+        record = record_of(Kind.RUN, found)
+        shop.hands.facts.put(record)
+        if not record.meta.deleting:
+            return CONFLICT_SECONDS
+    actions = releases(shop.hands.facts.family(key.namespace, key.name))
+    await act(shop.hands, actions)
+    return GONE_AGAIN_SECONDS if actions else None
+
+
+async def _child(shop: Shop, key: Key) -> float | None:
+    hands = shop.hands
+    seen = observe(hands.facts, hands.site, key.namespace, key.run)
+    if seen is None or seen.run.problem:
+        return None
+    children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
+    record = next((child for child in children if child.meta.name == key.name), None)
+    match record:
+        case BatchRecord():
+            actions, status, wake = decide_batch(seen, record, hands.clock())
+            changed = await _finish(shop, record, actions, status)
+        case RolloutRecord():
+            actions, played, wake = decide_rollout(seen, record, hands.clock())
+            changed = await _finish(shop, record, actions, played)
+        case _:
+            return None
+    if changed:
+        shop.queue.add(run_key(key.namespace, key.run))
+        shop.queue.add(key)
+    return wake
+
+
+async def _finish(
+    shop: Shop,
+    record: BatchRecord | RolloutRecord,
+    actions: tuple[Action, ...],
+    status: EnvBatchStatus | RolloutJobStatus,
+) -> bool:
+    """Act, then write the status if it is new; whether it was."""
+    await act(shop.hands, actions)
+    if status == record.status:
+        return False
+    await write_status(shop.hands, record.meta, status)
+    return True

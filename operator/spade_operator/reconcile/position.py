@@ -1,0 +1,106 @@
+"""Where a run is, from its status and the objects of the rollout in work. Everybody who asks, asks here."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Condition, RolloutCondition
+from spade_contracts.resources.reasons import BatchCondition
+from spade_contracts.statuses import EngineState, EngineStatus, LearnerState, ProofResult
+from spade_operator.reconcile.observe import Observed
+from spade_operator.records import BatchRecord, RolloutRecord
+
+PROVEN = frozenset({ProofResult.VERIFIED, ProofResult.INDISTINGUISHABLE})
+
+
+class Stage(StrEnum):
+    """Stage of the rollout in work."""
+
+    DESIGN = "design"
+    PLAY = "play"
+    TRAIN = "train"
+    PROVE = "prove"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True)
+class Position:
+    """The rollout in work, its stage, and the policy version that engines must be proven at for it to go on."""
+
+    stage: Stage
+    rollout: int
+    cycle: int
+    wanted_version: int
+
+
+def condition_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+    """Whether a condition is True."""
+    return any(c.type == kind and c.status == "True" for c in conditions)
+
+
+def batch_complete(batch: BatchRecord | None) -> bool:
+    """Whether a cycle's environments are there."""
+    return batch is not None and condition_true(batch.status.conditions, BatchCondition.COMPLETE)
+
+
+def played(rollout: RolloutRecord | None) -> bool:
+    """Whether a rollout's plays are there."""
+    return rollout is not None and condition_true(rollout.status.conditions, RolloutCondition.COMPLETE)
+
+
+def position(seen: Observed) -> Position:
+    """Where the run is. Objects that were pruned or lost are simply wanted again: finished work is a no-op."""
+    number = seen.status.rollout
+    if number >= seen.spec.rollouts:
+        return Position(Stage.COMPLETE, number, seen.status.cycle, number)
+    cycle = seen.method.cycle_of(number)
+    if played(seen.rollouts.get(number)):
+        stage = Stage.PROVE if handing_over(seen, number + 1) else Stage.TRAIN
+        return Position(stage, number, cycle, number + 1)
+    begun = number in seen.rollouts
+    designing = seen.method.starts_cycle(number) and not begun and not batch_complete(seen.batches.get(cycle))
+    return Position(Stage.DESIGN if designing else Stage.PLAY, number, cycle, number)
+
+
+def handing_over(seen: Observed, version: int) -> bool:
+    """Whether the learner has made this version and is giving it to the engines."""
+    found = seen.learner()
+    if found is None or found[1].policy_version != version:
+        return False
+    return found[1].state in (LearnerState.EXPORTING, LearnerState.PROVING, LearnerState.IDLE)
+
+
+def unproven_engines(seen: Observed, version: int) -> tuple[str, ...]:
+    """Names of the engines that are not shown to compute with this version at their present boot, by name.
+
+    An engine counts when it says so itself, and the learner's proof is of the same boot and version. Engines that
+    are wanted and missing count as unproven.
+    """
+    found = seen.learner()
+    proofs = {proof.name: proof for proof in found[1].proofs} if found is not None else {}
+    pods = seen.pods_of(Role.ENGINE)
+    names: list[str] = []
+    for pod in pods:
+        status, proof = seen.answer(pod, EngineStatus), proofs.get(pod.meta.name)
+        serves = (
+            status is not None
+            and status.state is EngineState.SERVING
+            and status.canary_passed
+            and status.verified_policy_version == version
+        )
+        shown = (
+            proof is not None
+            and status is not None
+            and proof.boot_id == status.boot_id
+            and proof.policy_version == version
+            and proof.result in PROVEN
+        )
+        if not (serves and shown):
+            names.append(pod.meta.name)
+    missing = max(0, seen.spec.engine.replicas - len(pods))
+    return (*names, *(f"engine {number} of {seen.spec.engine.replicas}" for number in range(missing)))
+
+
+def verified(seen: Observed, version: int) -> bool:
+    """Whether every wanted engine is proven at this version."""
+    return not unproven_engines(seen, version)

@@ -1,0 +1,113 @@
+"""What a run needs before any of its pods can be useful, and the preparation Job whose result decides `Accepted`."""
+
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.statuses import PrepareResult
+from spade_operator.children.names import prepare_job_name
+from spade_operator.children.policies import network_policies
+from spade_operator.children.prepare import prepare_job
+from spade_operator.children.secrets import token_secrets
+from spade_operator.children.services import services
+from spade_operator.children.storage import storage_claim
+from spade_operator.reconcile.causes import cause_of, first_trouble
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
+from spade_operator.records import Kind, PodRecord
+
+RESULT_SECONDS = 20.0
+"""How long a finished Job's pod may stay unseen before the Job is run again."""
+
+
+def prepare(seen: Observed, now: datetime) -> Step:
+    """Claim, Secrets, policies and Services first, so that no pod ever runs outside of them; then the Job."""
+    if seen.leftovers:
+        waiting = "Children of a deleted run of the same name are still going."
+        condition = is_false(RunCondition.ACCEPTED, Reason.PREPARING, waiting)
+        actions = releases(seen.leftovers)
+        return Step(actions, (condition,), phase=Phase.PENDING, doing=waiting, blocks=True, wake_after_seconds=2.0)
+    parent = seen.parent
+    ground = seen.changed([*token_secrets(parent, seen.site), *network_policies(parent, seen.site), *services(parent)])
+    claim = tuple(
+        Create(manifest)
+        for manifest in storage_claim(parent)
+        if (Kind.CLAIM, manifest["metadata"]["name"]) not in seen.others
+    )
+    status = {
+        "storage_uri": parent.storage_uri,
+        "started_at": seen.status.started_at or now.isoformat(timespec="seconds"),
+    }
+    if seen.holds(RunCondition.ACCEPTED):
+        accepted = is_true(RunCondition.ACCEPTED, Reason.PREPARED, _message(seen))
+        return Step((*claim, *ground), (accepted,), status)
+    step = _job(seen, now)
+    return Step(
+        (*claim, *ground, *step.actions),
+        step.conditions,
+        status,
+        phase=Phase.PREPARING,
+        doing="preparing run storage",
+        blocks=True,
+        wake_after_seconds=step.wake_after_seconds,
+    )
+
+
+def _message(seen: Observed) -> str:
+    condition = seen.condition(RunCondition.ACCEPTED)
+    return condition.message if condition is not None else ""
+
+
+def _job(seen: Observed, now: datetime) -> Step:
+    name = prepare_job_name(seen.run.meta.name, seen.status.handled_retry)
+    job = seen.jobs.get(name)
+    pods = [pod for pod in seen.pods if pod.job == name]
+    preparing = is_false(RunCondition.ACCEPTED, Reason.PREPARING, "The preparation Job is at work.")
+    if job is None:
+        old = tuple(j for j in seen.jobs.values() if j.meta.role is Role.PREPARE)
+        create = tuple(Create(m) for m in prepare_job(seen.parent, seen.site, seen.status.handled_retry))
+        return Step((*releases(old), *create), (preparing,))
+    result = _result(pods)
+    if result is not None:
+        return Step(conditions=(_verdict(result),))
+    if job.failed:
+        return _failed(seen, pods, job.failure)
+    if job.complete:
+        waited = (now - (job.ended_at or now)).total_seconds()
+        again: tuple[Action, ...] = () if waited < RESULT_SECONDS or job.meta.deleting else (Remove(job),)
+        return Step(again, (preparing,), wake_after_seconds=RESULT_SECONDS)
+    stuck = first_trouble(tuple(pod for pod in pods if pod.live))
+    return Step(conditions=(is_false(RunCondition.ACCEPTED, *stuck) if stuck else preparing,))
+
+
+def _result(pods: list[PodRecord]) -> PrepareResult | None:
+    for pod in pods:
+        for container in pod.containers:
+            if container.exit_code is None or not container.ended_message:
+                continue
+            try:
+                return PrepareResult.model_validate_json(container.ended_message)
+            except ValidationError:
+                continue
+    return None
+
+
+def _verdict(result: PrepareResult) -> Wanted:
+    if result.accepted:
+        size = f"{result.model_parameters} parameters, {result.model_experts} experts"
+        return is_true(
+            RunCondition.ACCEPTED, Reason.PREPARED, f"Model: {size}. Corpus: {result.corpus_documents} documents."
+        )
+    reason = Reason(result.reason) if result.reason in set(Reason) else Reason.JOB_FAILED
+    return is_false(RunCondition.ACCEPTED, reason, f"{result.message} Raise spec.retry to look again.")
+
+
+def _failed(seen: Observed, pods: list[PodRecord], failure: str) -> Step:
+    causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
+    fetch = causes[-1].fetch if causes else ()
+    text = causes[-1].text if causes else failure
+    message = f"The preparation Job failed: {text} Raise spec.retry to try again."
+    return Step(fetch, (is_false(RunCondition.ACCEPTED, Reason.JOB_FAILED, message),))

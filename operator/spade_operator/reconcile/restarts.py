@@ -1,0 +1,101 @@
+"""Restart budgets, and what becomes of a run that spent one: it fails with the real cause, until `retry` is raised.
+
+Each policy counts the losses of its own role (Step.restarts); this one judges the counts that were written.
+"""
+
+from datetime import datetime
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources.spade_run import Restarts, SpadeRunSpec
+from spade_operator.reconcile.causes import cause_of
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import condition_true
+from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
+from spade_operator.records import BatchRecord, RolloutRecord
+
+READINESS = {
+    Role.SANDBOX: RunCondition.SANDBOXES_READY,
+    Role.ENGINE: RunCondition.ENGINES_READY,
+    Role.LEARNER: RunCondition.LEARNER_READY,
+}
+"""Condition of each role with a budget; its message holds the latest cause."""
+
+
+def budget(spec: SpadeRunSpec, role: Role) -> int:
+    """Losses of a role without progress that a run outlives."""
+    budgets = {
+        Role.SANDBOX: spec.sandbox.restarts,
+        Role.ENGINE: spec.engine.restarts,
+        Role.LEARNER: spec.learner.restarts,
+    }
+    return budgets[role]
+
+
+def restarts(seen: Observed, now: datetime) -> Step:
+    """Take up a failed run when `retry` was raised, keep it failed otherwise, and fail it past a budget."""
+    failed = seen.condition(RunCondition.FAILED)
+    if failed is not None and failed.status == "True":
+        if seen.spec.retry > seen.status.handled_retry:
+            return _taken_up(seen)
+        return _stays_failed(seen, Wanted(RunCondition.FAILED, failed.status, Reason(failed.reason), failed.message))
+    for role, condition in READINESS.items():
+        spent, text = _spent(seen, role)
+        if spent > budget(seen.spec, role):
+            cause = text or getattr(seen.condition(condition), "message", "")
+            message = (
+                f"{role} was lost {spent} times without progress ({budget(seen.spec, role)} are allowed); the last "
+                f"cause: {cause}. Remove it, then raise spec.retry."
+            )
+            return _stays_failed(seen, is_true(RunCondition.FAILED, Reason.RESTART_BUDGET_SPENT, message[:2000]))
+    return Step(
+        conditions=(is_false(RunCondition.FAILED, Reason.RUNNING),),
+        status={"handled_retry": max(seen.spec.retry, seen.status.handled_retry)},
+    )
+
+
+def failed(seen: Observed, reason: Reason, message: str) -> Step:
+    """The run fails now; every policy may say so."""
+    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, f"{message} Then raise spec.retry."[:2000]))
+
+
+def _spent(seen: Observed, role: Role) -> tuple[int, str]:
+    """Losses of a role since progress, with those of pods that never came up, and the cause if a pod tells it."""
+    counted = seen.status.restarts.get(role, Restarts()).since_progress
+    if role is not Role.SANDBOX:
+        return counted, ""
+    never_up = [pod for pod in seen.pods_of(role) if not pod.admitted_boot]
+    loops = sum(container.restarts for pod in never_up for container in pod.containers)
+    causes = [cause.text for pod in never_up if (cause := cause_of(pod, seen.logs)) is not None]
+    return counted + loops, causes[0] if causes else ""
+
+
+def _stays_failed(seen: Observed, condition: Wanted) -> Step:
+    return Step(
+        actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
+        conditions=(condition, is_false(RunCondition.PROGRESSING, condition.reason, "The run has failed.")),
+        status={"admitted": {}, "engine_restarts_seen": {}, "quiet_since": None},
+        phase=Phase.FAILED,
+        doing="failed",
+        blocks=True,
+    )
+
+
+def _taken_up(seen: Observed) -> Step:
+    """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
+    children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
+    unfinished = [Remove(child) for child in children if condition_true(child.status.conditions, "Failed")]
+    refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
+    return Step(
+        actions=(*unfinished, *releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()))),
+        conditions=(is_false(RunCondition.FAILED, Reason.RUNNING, f"Taken up by retry {seen.spec.retry}."),),
+        status={
+            "handled_retry": seen.spec.retry,
+            "restarts": refilled,
+            "learner_attempt": seen.status.learner_attempt + 1,
+        },
+        phase=Phase.STARTING,
+        doing="taking the run up again",
+        blocks=True,
+    )

@@ -1,0 +1,136 @@
+"""The order of a rollout: environments if a cycle starts, plays, one step, proof, next. A pass does what is missing."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondition
+from spade_contracts.resources.conditions import Condition
+from spade_contracts.resources.reasons import BatchCondition
+from spade_contracts.resources.spade_run import Restarts
+from spade_operator.children.design import env_batch
+from spade_operator.children.play import rollout_job
+from spade_operator.reconcile.figures import finished_rollout
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import Position, Stage, condition_true, position, verified
+from spade_operator.reconcile.restarts import failed
+from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
+from spade_operator.records import JobRecord
+
+PHASES = {
+    Stage.DESIGN: Phase.DESIGNING,
+    Stage.PLAY: Phase.PLAYING,
+    Stage.TRAIN: Phase.TRAINING,
+    Stage.PROVE: Phase.PROVING,
+}
+REASONS = {
+    Stage.DESIGN: Reason.DESIGNING,
+    Stage.PLAY: Reason.PLAYING,
+    Stage.TRAIN: Reason.TRAINING,
+    Stage.PROVE: Reason.PROVING,
+}
+
+
+def words(stage: Stage, rollout: int, cycle: int) -> str:
+    """What is happening, for people."""
+    return {
+        Stage.DESIGN: f"designing the environments of cycle {cycle}",
+        Stage.PLAY: f"playing rollout {rollout}",
+        Stage.TRAIN: f"training on rollout {rollout}",
+        Stage.PROVE: f"proving policy version {rollout + 1} in the engines",
+        Stage.COMPLETE: "complete",
+    }[stage]
+
+
+def rollout(seen: Observed, now: datetime) -> Step:
+    """Do what the rollout in work lacks, or go on to the next one."""
+    place = position(seen)
+    broken = _failed_child(seen, place)
+    if broken is not None:
+        return failed(seen, Reason(broken.reason), broken.message)
+    if place.stage is Stage.DESIGN:
+        there = place.cycle in seen.batches
+        return _working(seen, place, now, () if there else _environments(seen, place.cycle, place.rollout), there)
+    if place.stage is Stage.PLAY:
+        there = place.rollout in seen.rollouts
+        return _working(seen, place, now, () if there else _plays(seen, place.rollout, place.cycle), there)
+    if verified(seen, place.wanted_version):
+        return _next(seen, place, now)
+    return _working(seen, place, now, (), there=True)
+
+
+def _failed_child(seen: Observed, place: Position) -> Condition | None:
+    """The condition Failed of the EnvBatch or RolloutJob in work, when it is True."""
+    batch, plays = seen.batches.get(place.cycle), seen.rollouts.get(place.rollout)
+    if batch is not None and place.stage is Stage.DESIGN:
+        return next((c for c in batch.status.conditions if _is_failed(c, BatchCondition.FAILED)), None)
+    if plays is not None and not condition_true(plays.status.conditions, RolloutCondition.COMPLETE):
+        return next((c for c in plays.status.conditions if _is_failed(c, RolloutCondition.FAILED)), None)
+    return None
+
+
+def _is_failed(condition: Condition, kind: str) -> bool:
+    return condition.type == kind and condition.status == "True"
+
+
+def _environments(seen: Observed, cycle: int, version: int) -> tuple[Action, ...]:
+    return tuple(Create(manifest) for manifest in env_batch(seen.parent, cycle, version))
+
+
+def _plays(seen: Observed, number: int, cycle: int) -> tuple[Action, ...]:
+    return tuple(Create(manifest) for manifest in rollout_job(seen.parent, number, cycle, number))
+
+
+def _working(seen: Observed, place: Position, now: datetime, create: tuple[Action, ...], there: bool) -> Step:
+    """In a stage; work that needs engines begins, or is taken up again, once they are proven."""
+    needs_engines = place.stage in (Stage.DESIGN, Stage.PLAY) and not (there and seen.pods_of(Role.WORKER))
+    if needs_engines and not verified(seen, place.wanted_version):
+        waiting = is_false(RunCondition.PROGRESSING, Reason.WAITING, "Work goes on when all engines are proven.")
+        doing = f"bringing the engines to policy version {place.wanted_version}"
+        return Step(conditions=(waiting,), phase=Phase.STARTING, doing=doing)
+    started = _started(seen.status.stage_started, place.stage, now)
+    return _in_stage(place.stage, place.rollout, place.cycle, create, started)
+
+
+def _in_stage(stage: Stage, number: int, cycle: int, actions: tuple[Action, ...], started: Mapping[str, str]) -> Step:
+    text = words(stage, number, cycle)
+    return Step(
+        actions,
+        (is_true(RunCondition.PROGRESSING, REASONS[stage], text),),
+        {"rollout": number, "cycle": cycle, "stage_started": dict(started)},
+        phase=PHASES[stage],
+        doing=text,
+    )
+
+
+def _started(known: Mapping[str, str], stage: Stage, now: datetime) -> dict[str, str]:
+    return dict(known) if stage in known else {**known, str(stage): now.isoformat(timespec="milliseconds")}
+
+
+def _next(seen: Observed, place: Position, now: datetime) -> Step:
+    """The rollout is trained and proven: its figures, full budgets, and the next one's first work in the same pass."""
+    number = place.rollout + 1
+    figures = finished_rollout(seen, place, now)
+    refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
+    designed = seen.method.starts_cycle(place.rollout)
+    lost = sum(job.failed_pods for job in seen.jobs.values() if _worked_for(job, place, designed))
+    progress = dict(figures) | {"policy_version": number, "restarts": refilled}
+    counted = {Role.WORKER: lost} if lost else {}
+    if number >= seen.spec.rollouts:
+        done = is_true(RunCondition.PROGRESSING, Reason.FINISHED, "All rollouts are trained and proven.")
+        status = progress | {"rollout": number, "stage_started": {}}
+        return Step(conditions=(done,), status=status, restarts=counted, doing="complete")
+    cycle = seen.method.cycle_of(number)
+    stage = Stage.DESIGN if seen.method.starts_cycle(number) else Stage.PLAY
+    create = _environments(seen, cycle, number) if stage is Stage.DESIGN else _plays(seen, number, cycle)
+    if seen.spec.suspend != "Never":
+        create = ()
+    step = _in_stage(stage, number, cycle, create, _started({}, stage, now))
+    return Step(step.actions, step.conditions, {**step.status, **progress}, counted, step.phase, step.doing)
+
+
+def _worked_for(job: JobRecord, place: Position, designed: bool) -> bool:
+    """Whether it was a Job of this rollout's plays, or of the environments that were designed for it."""
+    if job.meta.rollout is not None:
+        return job.meta.rollout == place.rollout
+    return designed and job.meta.cycle == place.cycle

@@ -1,0 +1,79 @@
+"""A RolloutJob: its play Job, and what the players' summary says of the rollout."""
+
+from datetime import datetime
+
+from spade_contracts.resources import ConditionStatus, Reason, RolloutCondition, RolloutJobStatus
+from spade_contracts.statuses import PlaySummary
+from spade_operator.children.names import play_job_name
+from spade_operator.children.play import play_job
+from spade_operator.children.run import Parent
+from spade_operator.reconcile.conditions import with_conditions
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import condition_true
+from spade_operator.reconcile.steps import Action
+from spade_operator.reconcile.work import Progress, Unit, advance, work_times
+from spade_operator.records import RolloutRecord
+
+
+def finished(status: RolloutJobStatus) -> bool:
+    """Whether nothing is left to do."""
+    return any(condition_true(status.conditions, kind) for kind in RolloutCondition)
+
+
+def decide_rollout(
+    seen: Observed, rollout: RolloutRecord, now: datetime
+) -> tuple[tuple[Action, ...], RolloutJobStatus, float | None]:
+    """Actions, status and latest wake of one pass over a RolloutJob."""
+    if finished(rollout.status) or rollout.meta.deleting:
+        return (), rollout.status, None
+    parent = Parent("RolloutJob", rollout.meta.name, rollout.meta.uid)
+    unit = Unit(
+        owner_uid=rollout.meta.uid,
+        attempt=rollout.status.job_attempt,
+        job_name=lambda attempt: play_job_name(rollout.meta.name, attempt),
+        job_manifests=lambda attempt: play_job(seen.parent, parent, rollout.spec, seen.site, attempt),
+        summary=PlaySummary,
+    )
+    progress = advance(seen, unit, now)
+    return progress.actions, _status(rollout, progress, now), progress.wake_after_seconds
+
+
+def _status(rollout: RolloutRecord, progress: Progress[PlaySummary], now: datetime) -> RolloutJobStatus:
+    before = rollout.status
+    if progress.result is not None and progress.pod is not None:
+        return _result(rollout, progress.result, *work_times(progress.pod), now)
+    if progress.failure:
+        marks = {RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)}
+        return with_conditions(before, marks, rollout.meta.generation, now)
+    if progress.attempt is not None:
+        return before.model_copy(update={"job_attempt": progress.attempt})
+    return before
+
+
+def _result(
+    rollout: RolloutRecord, summary: PlaySummary, began: str | None, ended: str | None, now: datetime
+) -> RolloutJobStatus:
+    filled = rollout.status.model_copy(
+        update={
+            "planned": summary.planned,
+            "outcomes": {str(outcome): number for outcome, number in summary.outcomes.items()},
+            "hinted": summary.hinted,
+            "hinted_outcomes": {str(outcome): number for outcome, number in summary.hinted_outcomes.items()},
+            "learnable_fraction": _decimal(summary.learnable_fraction),
+            "mean_return": _decimal(summary.mean_return),
+            "hint_regret": _decimal(summary.hint_regret),
+            "verifier_failures": dict(summary.verifier_failures),
+            "tokens": summary.tokens,
+            "seconds": f"{summary.seconds:.1f}",
+            "storage_uri": summary.storage_uri,
+            "started_at": began,
+            "finished_at": ended,
+        }
+    )
+    words = f"{sum(summary.outcomes.values())} of {summary.planned} episodes are accounted for."
+    marks = {RolloutCondition.COMPLETE: (ConditionStatus.TRUE, Reason.FINISHED, words)}
+    return with_conditions(filled, marks, rollout.meta.generation, now)
+
+
+def _decimal(value: float | None) -> str | None:
+    return None if value is None else f"{value:.3f}"

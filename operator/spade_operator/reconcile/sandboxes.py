@@ -1,0 +1,70 @@
+"""The sandbox pool and the beacon are there, with the targets that the isolation probe tries."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from ipaddress import ip_address
+
+from spade_contracts import ports
+from spade_contracts.isolation import ProbeTarget, TargetKind
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_operator.children.beacon import beacon_deployment
+from spade_operator.children.names import role_name
+from spade_operator.children.sandbox import probe_targets, sandbox_deployment
+from spade_operator.reconcile.autoscale import pool_size
+from spade_operator.reconcile.causes import first_trouble
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
+from spade_operator.records import ChildRecord, Kind
+
+
+def sandboxes(seen: Observed, now: datetime) -> Step:
+    """Targets, beacon, pool, in this order: a pod reads its targets once, when it starts."""
+    targets = _targets(seen)
+    if targets is None:
+        waiting = is_false(RunCondition.SANDBOXES_READY, Reason.WAITING, "The beacon's Service has no address yet.")
+        return Step(conditions=(waiting,), phase=Phase.STARTING, blocks=True, wake_after_seconds=1.0)
+    size = pool_size(seen, now)
+    parent, site = seen.parent, seen.site
+    manifests = [
+        *probe_targets(parent, targets),
+        *beacon_deployment(parent, site),
+        *sandbox_deployment(parent, site, size.pods),
+    ]
+    return Step(
+        actions=(*size.costs, *seen.changed(manifests)),
+        conditions=(_readiness(seen),),
+        status={"quiet_since": size.quiet_since},
+        wake_after_seconds=size.wake_after_seconds,
+    )
+
+
+def _readiness(seen: Observed) -> Wanted:
+    pods = seen.pods_of(Role.SANDBOX)
+    ready, wanted = sum(1 for pod in pods if pod.ready), seen.spec.sandbox.min_pods
+    if ready >= wanted:
+        return is_true(RunCondition.SANDBOXES_READY, Reason.READY, f"At least {wanted} pods take sessions.")
+    stuck = first_trouble(pods)
+    if stuck is not None:
+        return is_false(RunCondition.SANDBOXES_READY, *stuck)
+    return is_false(RunCondition.SANDBOXES_READY, Reason.STARTING, f"{wanted} pods must be ready.")
+
+
+def _targets(seen: Observed) -> Sequence[ProbeTarget] | None:
+    """The installation's targets, the beacon, and an admitted pod as everybody's neighbour once there is one."""
+    service = seen.others.get((Kind.SERVICE, role_name(seen.run.meta.name, Role.BEACON)))
+    address = service.cluster_ip if isinstance(service, ChildRecord) else ""
+    if not address or address == "None":
+        return None
+    beacon = ProbeTarget(name="beacon", kind=TargetKind.BEACON, host=ip_address(address), port=ports.ENGINE_DATA)
+    admitted = [pod for pod in seen.pods_of(Role.SANDBOX) if pod.admitted_boot and pod.ip]
+    neighbours = [
+        ProbeTarget(
+            name="neighbour",
+            kind=TargetKind.NEIGHBOUR,
+            host=ip_address(pod.ip),
+            port=ports.SANDBOX_SESSIONS,
+        )
+        for pod in sorted(admitted, key=lambda pod: (pod.meta.created_at or datetime.max, pod.meta.name))[:1]
+    ]
+    return (*seen.site.probe_targets, beacon, *neighbours)

@@ -1,0 +1,46 @@
+"""The one status that a pass writes: the steps of all policies joined, times filled in, phase and words for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from spade_contracts.resources import Condition, RunCondition, SpadeRunStatus
+from spade_contracts.resources.spade_run import Restarts
+from spade_operator.reconcile.conditions import set_conditions
+from spade_operator.reconcile.steps import Step, Wanted
+
+ORDER = {str(kind): number for number, kind in enumerate(RunCondition)}
+
+
+def joined_conditions(
+    before: Sequence[Condition], wanted: Iterable[Wanted], generation: int, now: datetime
+) -> tuple[Condition, ...]:
+    """Conditions with the wanted ones in place, in the order of a run's life."""
+    marks = {str(want.type): (want.status, want.reason, want.message) for want in wanted}
+    result = set_conditions(before, marks, generation, now)
+    return tuple(sorted(result.values(), key=lambda c: (ORDER.get(c.type, len(ORDER)), c.type)))
+
+
+def joined(before: SpadeRunStatus, steps: Sequence[Step], generation: int, now: datetime) -> SpadeRunStatus:
+    """The status after a pass. A later policy's field wins; counted restarts add up."""
+    fields: dict[str, Any] = {}
+    for step in steps:
+        fields.update(step.status)
+    counts: Mapping[str, Restarts] = fields.get("restarts", before.restarts)
+    for step in steps:
+        for role, number in step.restarts.items():
+            known = counts.get(role, Restarts())
+            more = Restarts(since_progress=known.since_progress + number, total=known.total + number)
+            counts = {**counts, str(role): more}
+    phases = [step.phase for step in steps if step.phase is not None]
+    words = [step.doing for step in steps if step.doing]
+    fields |= {
+        "restarts": dict(counts),
+        "observed_generation": generation,
+        "phase": phases[-1] if phases else before.phase,
+        "doing": words[-1][:256] if words else before.doing,
+        "conditions": joined_conditions(
+            before.conditions, [want for step in steps for want in step.conditions], generation, now
+        ),
+    }
+    return before.model_copy(update=fields)

@@ -1,0 +1,56 @@
+"""Suspending gives every pod back: at once, or when the rollout in work is done. Storage makes both safe."""
+
+from datetime import datetime
+
+from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import Stage, position
+from spade_operator.reconcile.release import releases, remaining
+from spade_operator.reconcile.steps import Step, is_false, is_true
+
+
+def at_boundary(seen: Observed) -> bool:
+    """Whether no work of the rollout in work has begun."""
+    place = position(seen)
+    begun = place.rollout in seen.rollouts or (seen.method.starts_cycle(place.rollout) and place.cycle in seen.batches)
+    return place.stage in (Stage.DESIGN, Stage.PLAY) and not begun
+
+
+def suspended_now(seen: Observed) -> bool:
+    """Whether the run must hold no pod now."""
+    wanted = seen.spec.suspend
+    return wanted is Suspend.NOW or (wanted is Suspend.AT_BOUNDARY and at_boundary(seen))
+
+
+def suspend(seen: Observed, now: datetime) -> Step:
+    """Free every pod while the run is suspended; on resume the later policies make what is missing."""
+    if seen.spec.suspend is Suspend.NEVER:
+        return Step(conditions=(is_false(RunCondition.SUSPENDED, Reason.RUNNING),))
+    if not suspended_now(seen):
+        waiting = "The run gives its pods back after the rollout in work."
+        return Step(conditions=(is_false(RunCondition.SUSPENDED, Reason.SUSPENDING, waiting),))
+    left = remaining(seen.pods)
+    if left:
+        condition = is_false(RunCondition.SUSPENDED, Reason.SUSPENDING, "Pods are being given back.")
+    else:
+        condition = is_true(RunCondition.SUSPENDED, Reason.SUSPENDED_BY_USER, "Set spec.suspend: Never to go on.")
+    idle = (
+        RunCondition.ISOLATED, RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY,
+        RunCondition.WEIGHTS_VERIFIED, RunCondition.PROGRESSING,
+    )  # fmt: skip
+    had_learner = any(name for name, job in seen.jobs.items() if job.meta.role == "learner" and not job.meta.deleting)
+    return Step(
+        actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()), keep_worker_jobs=True),
+        conditions=(condition, *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in idle)),
+        status={
+            "admitted": {},
+            "engine_restarts_seen": {},
+            "quiet_since": None,
+            "stage_started": {},
+            # A Job of the old name may take a while to go; the next group must not wait for it.
+            "learner_attempt": seen.status.learner_attempt + (1 if had_learner else 0),
+        },
+        phase=Phase.SUSPENDED,
+        doing="suspended",
+        blocks=True,
+    )

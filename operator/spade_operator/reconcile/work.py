@@ -1,0 +1,151 @@
+"""A worker Job from its first attempt to its result: what EnvBatches and RolloutJobs have in common.
+
+The result is the termination message of the pod with index 0, which speaks for all workers once the unit's manifest
+is written. A Job that ends without one is run again under the next attempt's number; finished work is a no-op.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import RunCondition
+from spade_operator.children.manifests import Manifest
+from spade_operator.reconcile.causes import cause_of
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import Stage, position
+from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.steps import Action, Create, Remove
+from spade_operator.reconcile.suspend import suspended_now
+from spade_operator.records import JobRecord, PodRecord
+
+Summary = TypeVar("Summary", bound=BaseModel)
+MAX_FAILED_JOBS = 3
+"""Jobs that may fail for one unit; each has replaced its lost pods up to the run's `workers.restarts`."""
+RESULT_SECONDS = 20.0
+"""How long a finished Job's pod may stay unseen before the Job is run again."""
+ATTEMPTS_PER_RETRY = 10
+"""`retry` moves the numbers on, so that a new object's attempts differ from those of the one that failed."""
+
+
+@dataclass(frozen=True)
+class Unit(Generic[Summary]):
+    """One EnvBatch's or RolloutJob's work."""
+
+    owner_uid: str
+    attempt: int
+    """From its status; 0 when none was written."""
+    job_name: Callable[[int], str]
+    job_manifests: Callable[[int], list[Manifest]]
+    summary: type[Summary]
+
+
+@dataclass(frozen=True)
+class Progress(Generic[Summary]):
+    """What a pass does for a unit, and what it learnt."""
+
+    actions: tuple[Action, ...] = ()
+    attempt: int | None = None
+    """New number to be written to status."""
+    result: Summary | None = None
+    pod: PodRecord | None = None
+    """The pod that told the result."""
+    failure: str = ""
+    """Why the unit failed for good."""
+    wake_after_seconds: float | None = None
+
+
+def paused(seen: Observed) -> bool:
+    """Whether the run wants no work done now."""
+    if seen.run.problem or seen.run.meta.deleting or seen.holds(RunCondition.FAILED):
+        return True
+    return suspended_now(seen) or position(seen).stage is Stage.COMPLETE
+
+
+def may_start(seen: Observed) -> bool:
+    """Whether a Job may be made: isolation and weights are proven."""
+    return seen.holds(RunCondition.ISOLATED) and seen.holds(RunCondition.WEIGHTS_VERIFIED)
+
+
+def advance(  # noqa: PLR0911  # one return for each state of the Job
+    seen: Observed, unit: Unit[Summary], now: datetime
+) -> Progress[Summary]:
+    """The next step of a unit that is not finished."""
+    attempt = unit.attempt or seen.status.handled_retry * ATTEMPTS_PER_RETRY
+    name = unit.job_name(attempt)
+    jobs = {n: j for n, j in seen.jobs.items() if j.meta.owner_uid == unit.owner_uid}
+    job = jobs.get(name)
+    pods = tuple(pod for pod in seen.pods if pod.job == name)
+    for pod in pods:
+        result = _result(pod, unit.summary)
+        if result is not None and job is not None:
+            return Progress(result=result, pod=pod)
+    if paused(seen):
+        if job is None or job.complete or job.failed:
+            return Progress()
+        return Progress(releases((job, *pods)), attempt=attempt + 1)
+    if job is None:
+        return _start(seen, unit, attempt, name)
+    if job.failed:
+        return _after_failure(seen, attempt, jobs, job, pods)
+    if job.meta.deleting:
+        return Progress(releases(pods), attempt=attempt + 1)
+    if job.complete:
+        left = RESULT_SECONDS - (now - (job.ended_at or now)).total_seconds()
+        if left > 0:
+            return Progress(wake_after_seconds=left)
+        return Progress((Remove(job),), attempt=attempt + 1)
+    return Progress()
+
+
+def _start(seen: Observed, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:
+    if name in seen.jobs:
+        # A namesake of a deleted unit is still going.
+        return Progress(wake_after_seconds=1.0)
+    names = {n for n, j in seen.jobs.items() if j.meta.owner_uid == unit.owner_uid}
+    own = (pod for pod in seen.pods if pod.meta.role is Role.WORKER and pod.job in names)
+    late = tuple(pod for pod in own if pod.phase in ("Pending", "Running"))
+    if late:
+        return Progress(releases(late), wake_after_seconds=1.0)
+    if not may_start(seen):
+        return Progress()
+    return Progress(tuple(Create(manifest) for manifest in unit.job_manifests(attempt)))
+
+
+def _after_failure(
+    seen: Observed, attempt: int, jobs: dict[str, JobRecord], job: JobRecord, pods: tuple[PodRecord, ...]
+) -> Progress[Summary]:
+    causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
+    fetch = tuple(f for cause in causes for f in cause.fetch)
+    if fetch:
+        return Progress(fetch)
+    spent = sum(1 for other in jobs.values() if other.failed)
+    if spent < MAX_FAILED_JOBS:
+        return Progress(attempt=attempt + 1)
+    text = causes[0].text if causes else job.failure
+    return Progress(failure=f"{spent} Jobs failed; the last, {job.meta.name}: {text}")
+
+
+def _result(pod: PodRecord, model: type[Summary]) -> Summary | None:
+    """The summary of a worker that ended well and speaks for all."""
+    if pod.index not in (None, 0):
+        return None
+    for container in pod.containers:
+        if container.exit_code == 0 and container.ended_message:
+            try:
+                return model.model_validate_json(container.ended_message)
+            except ValidationError:
+                continue
+    return None
+
+
+def work_times(pod: PodRecord) -> tuple[str | None, str | None]:
+    """When the pod's container began and ended, RFC 3339."""
+    container = next(iter(pod.containers), None)
+    if container is None:
+        return None, None
+    began, ended = container.started_at, container.finished_at
+    return (began.isoformat() if began else None), (ended.isoformat() if ended else None)

@@ -1,0 +1,347 @@
+"""What we keep of a Kubernetes object: small frozen records, never the object itself (design §6).
+
+Objects come from the API server as dictionaries. Whatever is missing in one becomes an empty value here; only a
+status of ours that cannot be read is an error, because position and budgets of a run are in it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spade_contracts import labels
+from spade_contracts.config import MethodConfig
+from spade_contracts.errors import InvalidInput
+from spade_contracts.labels import Role
+from spade_contracts.resources import (
+    EnvBatchSpec,
+    EnvBatchStatus,
+    RolloutJobSpec,
+    RolloutJobStatus,
+    SpadeRunSpec,
+    SpadeRunStatus,
+)
+
+Raw = Mapping[str, Any]
+Model = TypeVar("Model", bound=BaseModel)
+JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
+JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+BOOT_IN_MESSAGE = re.compile(r"\bboot ([0-9A-Za-z._-]{8,64})\b")
+
+
+class Kind(StrEnum):
+    """Kinds of objects that the operator reads or writes."""
+
+    RUN = "SpadeRun"
+    BATCH = "EnvBatch"
+    ROLLOUT = "RolloutJob"
+    POD = "Pod"
+    JOB = "Job"
+    DEPLOYMENT = "Deployment"
+    CLAIM = "PersistentVolumeClaim"
+    SECRET = "Secret"  # noqa: S105  # a kind of object, no password
+    CONFIG_MAP = "ConfigMap"
+    SERVICE = "Service"
+    NETWORK_POLICY = "NetworkPolicy"
+
+
+@dataclass(frozen=True)
+class Meta:
+    """Who an object is."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    generation: int
+    run: str
+    """The SpadeRun that it belongs to."""
+    run_uid: str
+    owner_uid: str
+    """UID of its controlling (else first) owner."""
+    deleting: bool
+    grace_seconds: int | None
+    """Grace of its deletion, while it is being deleted."""
+    created_at: datetime | None
+    hash: str
+    """What we last applied, by its digest."""
+    role: Role | None = None
+    rollout: int | None = None
+    cycle: int | None = None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A SpadeRun. `spec` and `method` are None exactly when `problem` says why."""
+
+    meta: Meta
+    spec: SpadeRunSpec | None
+    method: MethodConfig | None
+    problem: str
+    status: SpadeRunStatus
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """An EnvBatch."""
+
+    meta: Meta
+    spec: EnvBatchSpec
+    status: EnvBatchStatus
+
+
+@dataclass(frozen=True)
+class RolloutRecord:
+    """A RolloutJob."""
+
+    meta: Meta
+    spec: RolloutJobSpec
+    status: RolloutJobStatus
+
+
+@dataclass(frozen=True)
+class ContainerRecord:
+    """One container of a pod, as the kubelet tells."""
+
+    name: str
+    restarts: int = 0
+    waiting_reason: str = ""
+    waiting_message: str = ""
+    exit_code: int | None = None
+    """Of the container that ended and was not started again."""
+    ended_reason: str = ""
+    ended_message: str = ""
+    """Its termination message."""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    last_exit_code: int | None = None
+    """Of the container before this one."""
+    last_reason: str = ""
+    last_message: str = ""
+
+
+@dataclass(frozen=True)
+class PodRecord:
+    """A pod of a run."""
+
+    meta: Meta
+    phase: str = ""
+    ip: str = ""
+    job: str = ""
+    index: int | None = None
+    ready: bool = False
+    admitted_boot: str = ""
+    """Boot id in our readiness condition, when that is True."""
+    containers: tuple[ContainerRecord, ...] = ()
+    reason: str = ""
+    """Why the pod as a whole failed, such as Evicted."""
+    message: str = ""
+    unschedulable: str = ""
+    deletion_cost: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Whether it runs or may still come to run."""
+        return not self.meta.deleting and self.phase not in ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A Job of ours."""
+
+    meta: Meta
+    failed_pods: int = 0
+    complete: bool = False
+    failed: bool = False
+    failure: str = ""
+    """Reason and message of the Job controller."""
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class DeploymentRecord:
+    """A Deployment of ours."""
+
+    meta: Meta
+    replicas: int = 0
+    """Wanted pods."""
+    ready: int = 0
+
+
+@dataclass(frozen=True)
+class ChildRecord:
+    """Any other child: that it exists, and what we applied last."""
+
+    meta: Meta
+    cluster_ip: str = ""
+    """Of a Service."""
+
+
+Record = RunRecord | BatchRecord | RolloutRecord | PodRecord | JobRecord | DeploymentRecord | ChildRecord
+
+
+def record_of(kind: Kind, raw: Raw) -> Record:  # noqa: PLR0911  # one return for each kind
+    """The record of an object. Raises InvalidInput when an object of ours has a status that cannot be read."""
+    meta = _meta(kind, raw)
+    match kind:
+        case Kind.RUN:
+            return _run(meta, raw)
+        case Kind.BATCH:
+            return BatchRecord(meta, _parsed(meta, EnvBatchSpec, raw, "spec"), _parsed(meta, EnvBatchStatus, raw))
+        case Kind.ROLLOUT:
+            return RolloutRecord(meta, _parsed(meta, RolloutJobSpec, raw, "spec"), _parsed(meta, RolloutJobStatus, raw))
+        case Kind.POD:
+            return _pod(meta, raw)
+        case Kind.JOB:
+            return _job(meta, raw)
+        case Kind.DEPLOYMENT:
+            spec, status = raw.get("spec") or {}, raw.get("status") or {}
+            return DeploymentRecord(meta, int(spec.get("replicas", 1)), int(status.get("readyReplicas", 0)))
+        case Kind.SERVICE:
+            return ChildRecord(meta, (raw.get("spec") or {}).get("clusterIP", ""))
+        case _:
+            return ChildRecord(meta)
+
+
+def _meta(kind: Kind, raw: Raw) -> Meta:
+    meta: Raw = raw.get("metadata") or {}
+    marks: Raw = meta.get("labels") or {}
+    owners = sorted(meta.get("ownerReferences") or [], key=lambda owner: not owner.get("controller", False))
+    run = meta["name"] if kind is Kind.RUN else marks.get(labels.RUN) or (raw.get("spec") or {}).get("run", "")
+    return Meta(
+        kind=kind,
+        namespace=meta.get("namespace", ""),
+        name=meta["name"],
+        uid=meta.get("uid", ""),
+        resource_version=meta.get("resourceVersion", ""),
+        generation=int(meta.get("generation", 0)),
+        run=str(run),
+        run_uid=meta.get("uid", "") if kind is Kind.RUN else marks.get(labels.RUN_UID, ""),
+        owner_uid=owners[0].get("uid", "") if owners else "",
+        deleting="deletionTimestamp" in meta,
+        grace_seconds=meta.get("deletionGracePeriodSeconds"),
+        created_at=_time(meta.get("creationTimestamp")),
+        hash=(meta.get("annotations") or {}).get(labels.HASH_ANNOTATION, ""),
+        role=_role(marks.get(labels.ROLE)),
+        rollout=_number(marks.get(labels.ROLLOUT)),
+        cycle=_number(marks.get(labels.CYCLE)),
+    )
+
+
+def _run(meta: Meta, raw: Raw) -> RunRecord:
+    spec: SpadeRunSpec | None = None
+    method: MethodConfig | None = None
+    problem = ""
+    try:
+        spec = SpadeRunSpec.model_validate(raw.get("spec") or {})
+        method = spec.method()
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["spec", *(str(part) for part in first["loc"])])
+        problem = f"{where}: {str(first['msg']).removeprefix('Value error, ')}"
+    except InvalidInput as error:
+        problem = str(error)
+    if problem:
+        spec = method = None
+    return RunRecord(meta, spec, method, problem, _parsed(meta, SpadeRunStatus, raw))
+
+
+def _parsed(meta: Meta, model: type[Model], raw: Raw, part: str = "status") -> Model:
+    content = raw.get(part) or {}
+    if part == "status":
+        # Fields that a newer operator wrote are not ours to judge.
+        known = {f.alias or name for name, f in model.model_fields.items()}
+        content = {name: value for name, value in content.items() if name in known}
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise InvalidInput(
+            f"{meta.kind} {meta.namespace}/{meta.name}: {part}", str(error.errors()[0]["msg"])
+        ) from error
+
+
+def _pod(meta: Meta, raw: Raw) -> PodRecord:
+    status: Raw = raw.get("status") or {}
+    marks: Raw = (raw.get("metadata") or {}).get("labels") or {}
+    notes: Raw = (raw.get("metadata") or {}).get("annotations") or {}
+    conditions = {c.get("type"): c for c in status.get("conditions") or []}
+    gate = conditions.get(labels.ISOLATED_GATE, {})
+    boot = BOOT_IN_MESSAGE.search(gate.get("message", "")) if gate.get("status") == "True" else None
+    scheduled = conditions.get("PodScheduled", {})
+    return PodRecord(
+        meta=meta,
+        phase=status.get("phase", ""),
+        ip=status.get("podIP", ""),
+        job=marks.get(JOB_NAME_LABEL, ""),
+        index=_number(marks.get(JOB_INDEX_LABEL, notes.get(JOB_INDEX_LABEL))),
+        ready=conditions.get("Ready", {}).get("status") == "True",
+        admitted_boot=boot.group(1) if boot else "",
+        containers=tuple(_container(c) for c in status.get("containerStatuses") or []),
+        reason=status.get("reason", ""),
+        message=status.get("message", "")[:500],
+        unschedulable=scheduled.get("message", "")[:500] if scheduled.get("reason") == "Unschedulable" else "",
+        deletion_cost=notes.get(DELETION_COST, ""),
+    )
+
+
+def _container(raw: Raw) -> ContainerRecord:
+    state: Raw = raw.get("state") or {}
+    waiting: Raw = state.get("waiting") or {}
+    ended: Raw = state.get("terminated") or {}
+    last: Raw = (raw.get("lastState") or {}).get("terminated") or {}
+    begun: Raw = state.get("running") or ended
+    return ContainerRecord(
+        name=raw.get("name", ""),
+        restarts=int(raw.get("restartCount", 0)),
+        waiting_reason=waiting.get("reason", ""),
+        waiting_message=waiting.get("message", "")[:500],
+        exit_code=ended.get("exitCode"),
+        ended_reason=ended.get("reason", ""),
+        ended_message=ended.get("message", ""),
+        started_at=_time(begun.get("startedAt")),
+        finished_at=_time(ended.get("finishedAt")),
+        last_exit_code=last.get("exitCode"),
+        last_reason=last.get("reason", ""),
+        last_message=last.get("message", "")[:2048],
+    )
+
+
+@dataclass(frozen=True)
+class _JobEnd:
+    complete: bool = False
+    failed: bool = False
+    failure: str = ""
+    at: datetime | None = field(default=None)
+
+
+def _job(meta: Meta, raw: Raw) -> JobRecord:
+    status: Raw = raw.get("status") or {}
+    end = _JobEnd()
+    for condition in status.get("conditions") or []:
+        if condition.get("status") != "True":
+            continue
+        at = _time(condition.get("lastTransitionTime"))
+        if condition.get("type") == "Complete":
+            end = _JobEnd(complete=True, at=at)
+        elif condition.get("type") == "Failed":
+            words = f"{condition.get('reason', '')}: {condition.get('message', '')}"[:500]
+            end = _JobEnd(failed=True, failure=words, at=at)
+    return JobRecord(meta, int(status.get("failed", 0)), end.complete, end.failed, end.failure, end.at)
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() else None
+
+
+def _role(text: str | None) -> Role | None:
+    return Role(text) if text in set(Role) else None
