@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from spade_cluster.commands import succeeds, wait_until
@@ -14,10 +15,8 @@ from spade_cluster.processes import pids_of, start_ticks, terminate
 from spade_cluster.settings import Layout
 
 NAMESPACE = "k8s.io"
-RUNTIME_EXECUTABLES = frozenset(
-    {"containerd-shim-runsc-v1", "containerd-shim-runc-v2", "runsc", "runsc-sandbox", "runsc-gofer"}
-)
-"""Programs that containerd leaves behind when it is killed."""
+SHIMS = frozenset({"containerd-shim-runsc-v1", "containerd-shim-runc-v2"})
+SANDBOXES = frozenset({"runsc", "runsc-sandbox", "runsc-gofer"})
 
 
 def ctr(layout: Layout, *arguments: str) -> list[str]:
@@ -26,25 +25,37 @@ def ctr(layout: Layout, *arguments: str) -> list[str]:
 
 
 def clear_dead_runtime(layout: Layout) -> None:
-    """After a crash or a reboot that took the shims too, remove the mounts and the state that nobody serves any more.
+    """After a crash or a reboot that took the shims too, remove what nobody serves any more: processes, mounts, state.
 
     Containerd expects its state folder to be empty after a reboot. Live shims keep theirs: containerd finds them again.
     """
-    if runtime_pids(layout):
+    if shim_pids(layout):
         return
+    _end(lambda: container_pids(layout))
     unmount_below(layout.containerd / "state")
     shutil.rmtree(layout.containerd / "state", ignore_errors=True)
     shutil.rmtree(layout.containerd / "runsc", ignore_errors=True)
 
 
-def runtime_pids(layout: Layout) -> list[int]:
-    """Return ids of shims and gVisor processes of this cluster."""
-    return sorted(
-        {
-            *pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd_socket),
-            *pids_of(RUNTIME_EXECUTABLES, naming=layout.containerd),
-        }
-    )
+def shim_pids(layout: Layout) -> list[int]:
+    """Return ids of this cluster's shims."""
+    return pids_of(SHIMS, naming=layout.containerd_socket)
+
+
+def container_pids(layout: Layout) -> list[int]:
+    """Return ids of gVisor's processes, and of those in a control group of one of this cluster's containers."""
+    folder = layout.containerd / "state" / "io.containerd.runtime.v2.task" / NAMESPACE
+    containers = {one.name for one in folder.iterdir()} if folder.exists() else set()
+    found = set(pids_of(SANDBOXES, naming=layout.containerd))
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                groups = (process / "cgroup").read_text().splitlines()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if any(group.rpartition("/")[2] in containers for group in groups):
+                found.add(int(process.name))
+    return sorted(found)
 
 
 def stop_containers(layout: Layout) -> None:
@@ -74,12 +85,18 @@ def stop_containers(layout: Layout) -> None:
 
 
 def end_runtime_processes(layout: Layout) -> None:
-    """End shims and sandboxes that are still there when containerd is not."""
-    for pid in runtime_pids(layout):
+    """End shims and containers that are still there when containerd is not."""
+    _end(lambda: shim_pids(layout))
+    _end(lambda: container_pids(layout))
+
+
+def _end(find: Callable[[], list[int]]) -> None:
+    """End processes until none is found any more."""
+    for pid in find():
         started = start_ticks(pid)
         if started is not None:
-            terminate(pid, started, grace_seconds=2)
-    wait_until(lambda: not runtime_pids(layout), timeout_seconds=10)
+            terminate(pid, started, grace_seconds=1)
+    wait_until(lambda: not any(start_ticks(pid) for pid in find()), timeout_seconds=10)
 
 
 def mounts_below(folder: Path) -> list[str]:

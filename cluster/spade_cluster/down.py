@@ -14,7 +14,7 @@ from spade_cluster.container_runtime import (
 )
 from spade_cluster.network import remove_network
 from spade_cluster.preflight import check_rights
-from spade_cluster.processes import stop
+from spade_cluster.processes import is_alive, read_record, stop
 from spade_cluster.programs import STOP_ORDER
 from spade_cluster.settings import Layout
 
@@ -29,7 +29,8 @@ def stop_cluster(layout: Layout) -> None:
         return
     stop("kubelet", records=layout.processes)
     stop("buildkitd", records=layout.processes)
-    stop_containers(layout)
+    if is_alive(read_record(layout.processes, "containerd")):
+        stop_containers(layout)
     for name in STOP_ORDER:
         stop(name, records=layout.processes)
     stop("containerd", records=layout.processes)

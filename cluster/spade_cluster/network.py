@@ -44,9 +44,9 @@ def ensure_network(layout: Layout) -> None:
         if f" {address}/" not in present:
             run(["ip", "address", "add", f"{address}/32", "dev", NODE_BRIDGE])
     run(["ip", "link", "set", NODE_BRIDGE, "up"])
-    before = layout.state / "ip-forward-before"
+    before = layout.state / "network-before.json"
     if not before.exists():
-        before.write_text(FORWARDING.read_text())
+        before.write_text(json.dumps({"forwarding": FORWARDING.read_text(), "tables": _tables()}))
     FORWARDING.write_text("1\n")
 
 
@@ -61,10 +61,14 @@ def remove_network(layout: Layout) -> None:
         for table in ("filter", "nat", "mangle"):
             _remove_chains(command, table)
     _remove_sets()
-    before = layout.state / "ip-forward-before"
-    if before.exists():
-        FORWARDING.write_text(before.read_text())
-        before.unlink()
+    record = layout.state / "network-before.json"
+    if record.exists():
+        before = json.loads(record.read_text())
+        FORWARDING.write_text(before["forwarding"])
+        for table in _tables():
+            if table not in before["tables"]:
+                _remove_empty_table(*table.split())
+        record.unlink()
 
 
 def chain_removal(saved: str, table: str) -> str | None:
@@ -108,6 +112,20 @@ def _remove_chains(command: str, table: str) -> None:
     script = chain_removal(saved.stdout, table)
     if script is not None:
         run([f"{command}-restore", "--noflush"], stdin=script)
+
+
+def _tables() -> list[str]:
+    """Return the firewall's tables as 'family name'."""
+    return [line.removeprefix("table ") for line in run(["nft", "list", "tables"]).splitlines()]
+
+
+def _remove_empty_table(family: str, name: str) -> None:
+    """Remove one of iptables' own tables if it holds no rule any more. It came into being by our first look at it."""
+    if name not in ("filter", "nat", "mangle"):
+        return
+    listed = json.loads(run(["nft", "--json", "list", "table", family, name]))["nftables"]
+    if not any("rule" in one for one in listed):
+        run(["nft", "delete", "table", family, name])
 
 
 def _remove_sets() -> None:
