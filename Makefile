@@ -15,7 +15,7 @@ BIN := .venv/bin
 UV = $(firstword $(wildcard $(BIN)/uv) $(shell command -v uv) $(BIN)/uv)
 
 help: ## This text
-	@awk -F ':.*## ' '/^## /{print "\n" substr($$0,4)} /^[a-z-]+:.*## /{printf "  %-14s%s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^## /{print "\n" substr($$0,4)} /^[a-z-]+:.*## /{printf "  %-17s%s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 ## Start here
 demo: install deploy ## Train the tiny model for four rollouts on this machine, from nothing (at most 40 minutes, then 10)
@@ -37,7 +37,7 @@ cluster: ## Build what is missing and start the single-node cluster (a no-op if 
 	cluster/build
 	cluster/up
 
-images: cluster ## Build the images whose inputs have changed into the cluster
+images: install cluster ## Build the images whose inputs have changed into the cluster
 	cluster/images
 
 deploy: images ## Install or upgrade the chart in the cluster, with the images of this checkout
@@ -48,6 +48,32 @@ kubeconfig: cluster ## Print the lines that point kubectl and helm at the cluste
 
 clean-cluster: ## Stop and remove all that was started; with PURGE=1 also binaries, images and volumes
 	cluster/down $(if $(PURGE),--purge)
+
+## Every day
+unit: install ## Pure tests, under a minute
+	$(BIN)/python -m pytest tests/unit
+
+test: install images ## What CI runs: unit, integration, component, e2e (30 minutes warm)
+	$(BIN)/python -m pytest
+
+check: install ## Types, style, import rules, generated files are fresh (2 minutes)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	MYPYPATH=cluster $(BIN)/mypy --config-file= --strict cluster/spade_cluster
+	$(BIN)/lint-imports
+	$(BIN)/python tools/generate_crds.py --check
+
+chart: cluster ## Lint the chart and pack it into dist/
+	$(SPADE_HOME)/bin/current/helm lint .
+	$(SPADE_HOME)/bin/current/helm package --destination dist .
+
+bench: install deploy ## Measure, write tests/bench/results and docs/benchmarks.md
+	$(BIN)/python -m tests.bench
+	$(BIN)/python tools/generate_benchmarks.py
+
+cluster-check: images ## Prove gVisor, closed networks, names and volumes on the running cluster
+	cluster/check
 
 ## Every now and then
 constraints: ## Resolve constraints/*.in again into pinned, hashed constraints/*.txt
@@ -67,4 +93,4 @@ benchmarks-page: ## Write docs/benchmarks.md from tests/bench/results
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done
 
-.PHONY: help demo install cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
+.PHONY: help demo install unit test check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
