@@ -14,19 +14,20 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
+
 from spade_contracts.statuses import EngineState, EngineStatus
 from spade_contracts.tasks import EngineTask, RunRef
 from spade_contracts.tokens import Door, token_digest
 from spade_trainer.store import layout, policies
 from spade_trainer.store.objects import Store, open_store
-from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 DATA_TOKEN = "data-token"
 CONTROL_TOKEN = "control-token"
@@ -37,6 +38,8 @@ END = 3
 START_SECONDS = 240.0
 CHANGED_EXPERT = "model.layers.1.mlp.experts.2.down_proj.weight"
 POLICY_VERSIONS = (0, 1, 2)
+PROBE = [(37 * i * i + 11 * i + 5) % VOCABULARY for i in range(96)]
+"""Tokens whose log-probabilities tell policies apart."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class RunningEngine:
     data_port: int
     control_port: int
     status_port: int
+    boot_scores: torch.Tensor | None = None
+    """Scores of PROBE by vLLM's own first load of policy 0."""
 
     def folder(self, version: int) -> Path:
         """A policy's files."""
@@ -213,9 +218,9 @@ def shared_engine(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Ite
     running = start_engine(tmp_path_factory.mktemp("engine"), store)
     try:
         wait_for_boot(running)
-        yield running
+        yield replace(running, boot_scores=running.score(PROBE))
     finally:
-        stop_engine(running)
+        assert stop_engine(running) == 0
 
 
 @pytest.fixture

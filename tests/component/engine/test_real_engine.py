@@ -6,24 +6,24 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from spade_contracts.engine_api import GenerateResponse
-from spade_contracts.statuses import EngineState
-from spade_trainer.store import layout, manifests, policies
-from transformers import AutoModelForCausalLM
-
 from tests.component.engine.conftest import (
     CHANGED_EXPERT,
     CONTEXT,
     CONTROL_TOKEN,
     DATA_TOKEN,
     END,
+    PROBE,
     VOCABULARY,
     RunningEngine,
     call,
 )
+from transformers import AutoModelForCausalLM
+
+from spade_contracts.engine_api import GenerateResponse
+from spade_contracts.statuses import EngineState
+from spade_trainer.store import layout, manifests, policies
 
 PROMPT = [17, 201, 44, 130, 9, 77, 300, 21, 8]
-PROBE = [(37 * i * i + 11 * i + 5) % VOCABULARY for i in range(96)]
 TEMPERATURE = 0.6
 NOISE = 0.05
 """Mean difference of bf16 log-probabilities between two implementations; policies here are ten times farther apart."""
@@ -59,9 +59,9 @@ def distance(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def test_an_identity_reload_changes_no_log_probability(engine: RunningEngine) -> None:
-    before = engine.score(PROBE)
+    assert engine.boot_scores is not None
     engine.load(1)
-    assert torch.equal(engine.score(PROBE), before)
+    assert torch.equal(engine.score(PROBE), engine.boot_scores)
 
 
 def test_a_changed_expert_arrives_and_the_old_one_comes_back(engine: RunningEngine) -> None:
@@ -135,7 +135,8 @@ def test_every_token_is_in_a_span_of_the_proven_version(engine: RunningEngine) -
 def test_a_refused_request_leaves_the_engine_serving(
     engine: RunningEngine, changes: dict[str, Any], status: int, error: str
 ) -> None:
-    assert (lambda answer: (answer[0], answer[1]["error"]))(engine.generate(request(**changes))) == (status, error)
+    answered, body = engine.generate(request(**changes))
+    assert (answered, body["error"]) == (status, error)
     assert drawn(engine).token_ids
 
 

@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from spade_trainer.engine.refusals import UpstreamFault
+from spade_trainer.engine.vllm_server import PARENT
 
 POLL_SECONDS = 0.25
 
 
 async def start(arguments: Sequence[str], environment: Mapping[str, str]) -> asyncio.subprocess.Process:
     """Start the command; its output goes where ours goes."""
-    return await asyncio.create_subprocess_exec(*arguments, env=dict(environment), start_new_session=True)
+    told = {**environment, PARENT: str(os.getpid())}
+    return await asyncio.create_subprocess_exec(*arguments, env=told, start_new_session=True)
 
 
 async def until_ready(

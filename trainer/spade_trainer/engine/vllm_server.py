@@ -13,6 +13,8 @@ import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
+PARENT = "SPADE_ENGINE_PID"
+"""Environment variable with the parent's process id: without it a parent that died at once would go unnoticed."""
 
 
 def main() -> None:
@@ -30,9 +32,8 @@ def main() -> None:
 
 def end_with_parent() -> None:
     """Have the kernel send SIGTERM when the parent dies, however it dies."""
-    parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
+    if os.getppid() != int(os.environ[PARENT]):
         sys.exit(1)
 
 
