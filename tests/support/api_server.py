@@ -63,7 +63,8 @@ def binaries_folder() -> Path:
     return Path(os.environ.get("SPADE_HOME") or "/var/lib/spade") / "bin" / "current"
 
 
-def _program(name: str, folder: Path) -> Path:
+def program(name: str, folder: Path) -> Path:
+    """A program of the cluster, else of the system. Raises FileNotFoundError that says how to get it."""
     found = folder / name
     if found.exists():
         return found
@@ -147,7 +148,7 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
     peer_url = f"http://127.0.0.1:{peer_port}"
     etcd = _start(
         [
-            _program("etcd", binaries),
+            program("etcd", binaries),
             f"--data-dir={folder / 'etcd'}",
             "--unsafe-no-fsync",
             f"--listen-client-urls={etcd_url}",
@@ -162,7 +163,7 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
         log = folder / "kube-apiserver.log"
         server = _start(
             [
-                _program("kube-apiserver", binaries),
+                program("kube-apiserver", binaries),
                 f"--etcd-servers={etcd_url}",
                 "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1",

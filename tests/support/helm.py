@@ -1,0 +1,39 @@
+"""Rendering and packing the chart with the real helm."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.support.api_server import binaries_folder, program
+
+ROOT = Path(__file__).parents[2]
+KUBE_VERSION = "1.34.0"
+
+
+def helm(*arguments: str | Path, values: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run helm to its end; the exit status is the caller's to judge."""
+    extra = ["--values", "-"] if values is not None else []
+    return subprocess.run(
+        [program("helm", binaries_folder()), *arguments, *extra],
+        input=json.dumps(values) if values is not None else None,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def render(values: dict[str, Any] | None = None, namespace: str = "spade-system") -> list[dict[str, Any]]:
+    """The chart's objects."""
+    done = helm("template", "spade", ".", "--namespace", namespace, "--kube-version", KUBE_VERSION, values=values or {})
+    assert done.returncode == 0, done.stderr
+    return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def one(objects: list[dict[str, Any]], kind: str, name: str = "") -> dict[str, Any]:
+    """The only object of a kind, or the one of a name."""
+    (found,) = [item for item in objects if item["kind"] == kind and name in ("", item["metadata"]["name"])]
+    return found
