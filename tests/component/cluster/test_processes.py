@@ -112,7 +112,9 @@ def test_program_that_ignores_the_kind_signal_is_killed(folder: Path) -> None:
 
 
 def test_processes_are_found_by_executable_and_path_together(folder: Path) -> None:
-    ensure_running(sleeper(f"--root={folder}/state"), records=folder, logs=folder)
+    log = folder / "sleeper.log"
+    program = replace(sleeper(f"--root={folder}/state"), ready=lambda: log.exists() and "started" in log.read_text())
+    ensure_running(program, records=folder, logs=folder)
     record = read_record(folder, "sleeper")
     assert record is not None
     name = Path(sys.executable).name
