@@ -12,15 +12,19 @@ from spade_operator.queue import WorkQueue
 from spade_operator.records import Kind, Record, record_of
 
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
-METADATA_ONLY = (Kind.CLAIM, Kind.SECRET, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
-"""Of these only existence and digest are of interest, and secrets stay where they are."""
+METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
+"""Of these only existence and digest are of interest."""
+LISTED = tuple(kind for kind in Kind if kind is not Kind.SECRET)
+"""A right to list Secrets would be one to read everybody's. A run's are known from our own applies: after a restart
+they are applied once more, which changes nothing.
+"""
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
 
 async def relist(kube: Kube, facts: Facts, namespace: str) -> None:
-    """Put every object of ours, and every child, into the store; namespace '' lists all."""
-    for kind in Kind:
+    """Put every object of ours, and every child but Secrets, into the store; namespace '' lists all."""
+    for kind in LISTED:
         listing = await kube.list(kind, namespace, "" if kind in OURS else RUN, metadata_only=kind in METADATA_ONLY)
         records: list[Record] = []
         for item in listing.items:
