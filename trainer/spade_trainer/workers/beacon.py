@@ -77,10 +77,10 @@ async def _answering(port: int) -> AsyncIterator[None]:
     async def answer(_: web.BaseRequest) -> web.Response:
         return web.Response(text="beacon\n")
 
-    runner = web.ServerRunner(web.Server(answer), access_log=None)
+    runner = web.ServerRunner(web.Server(answer, access_log=None), shutdown_timeout=1.0)
     await runner.setup()
     try:
-        await web.TCPSite(runner, None, port, shutdown_timeout=1.0).start()
+        await web.TCPSite(runner, None, port).start()
         yield
     finally:
         await runner.cleanup()

@@ -75,7 +75,7 @@ async def _design_slots(
     method = manifests.read_run(store).method
     engine_token = read_token(around.tokens, Door.ENGINE_DATA)
     sandbox_token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
-    sandboxes = SandboxPool(task.sandbox_host, sandbox_token, observe_step=figures.step_seconds.observe)
+    sandboxes = SandboxPool(task.sandbox_host.split(","), sandbox_token, observe_step=figures.step_seconds.observe)
     progress.sandboxes = sandboxes.stats
     async with EnginePool(task.engine_host, engine_token) as engines, sandboxes:
 

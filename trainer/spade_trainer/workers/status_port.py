@@ -29,10 +29,10 @@ async def serve_status(
     app.add_routes([web.get("/status", get_status), web.get("/healthz", healthz)])
     if metrics is not None:
         app.add_routes([web.get("/metrics", get_metrics)])
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, None, port, shutdown_timeout=1.0)
+        site = web.TCPSite(runner, None, port)
         await site.start()
         yield int(runner.addresses[0][1])
     finally:
