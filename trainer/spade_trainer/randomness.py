@@ -30,6 +30,8 @@ class Purpose(StrEnum):
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
+    PROBE = "probe"
+    """Tokens of the weight proof's probe: no keys."""
 
 
 def _digest(run_seed: int, purpose: Purpose, keys: tuple[int, ...]) -> bytes:

@@ -16,17 +16,17 @@ class Backend:
 
     device: Any
     """torch.device of this rank."""
-    collectives: str
-    """`nccl` or `gloo`."""
     fused: bool
     """Whether Transformer Engine's modules and grouped expert products are used."""
+    control: Any
+    """A gloo group of all ranks, for commands and texts, with a deadline of its own."""
 
 
-def start(*, local_rank: int, timeout: timedelta) -> Backend:
+def start(*, local_rank: int, collective_seconds: float, command_seconds: float) -> Backend:
     """Join the process group that torchrun's environment describes, ready for Megatron.
 
-    Every collective that lasts longer than `timeout` fails. Arithmetic is made deterministic. Raises UnknownMegatron
-    without CUDA and with a megatron-core that the CPU remedies do not know.
+    collective_seconds: deadline of every collective; command_seconds: of those in the control group. Arithmetic is made
+    deterministic. Raises UnknownMegatron without CUDA and with a megatron-core that the CPU remedies do not know.
     """
     import torch
 
@@ -35,17 +35,16 @@ def start(*, local_rank: int, timeout: timedelta) -> Backend:
     torch.utils.deterministic.fill_uninitialized_memory = False
     if cpu_remedies.needed():
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-        backend = Backend(device=torch.device("cpu"), collectives="gloo", fused=False)
+        device, collectives, fused = torch.device("cpu"), "gloo", False
     else:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         if find_spec("transformer_engine") is None:
-            raise InvalidInput(
-                "image", "CUDA is here, but Transformer Engine is not", remedy="Use the GPU trainer image."
-            )
+            raise InvalidInput("image", "CUDA is here, Transformer Engine is not", remedy="Use the GPU trainer image.")
         torch.cuda.set_device(local_rank)
-        backend = Backend(device=torch.device("cuda", local_rank), collectives="nccl", fused=True)
-    torch.distributed.init_process_group(backend.collectives, timeout=timeout)
-    return backend
+        device, collectives, fused = torch.device("cuda", local_rank), "nccl", True
+    torch.distributed.init_process_group(collectives, timeout=timedelta(seconds=collective_seconds))
+    control = torch.distributed.new_group(backend="gloo", timeout=timedelta(seconds=command_seconds))
+    return Backend(device=device, fused=fused, control=control)
 
 
 def layer_modules(layers: int, experts: int, *, fused: bool) -> Any:

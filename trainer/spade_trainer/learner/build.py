@@ -45,8 +45,15 @@ class Network:
             yield binding, ours[binding.parameter]
 
 
-def start_parallel(parallelism: ParallelismConfig, *, seed: int) -> None:
-    """Make Megatron's process groups for a layout. Raises InvalidInput for one this version does not train."""
+def start_parallel(parallelism: ParallelismConfig, *, ranks: int, seed: int) -> None:
+    """Make Megatron's process groups for a layout of so many ranks.
+
+    Raises InvalidInput for a layout that this version does not train, or if other ranks were started than configured.
+    """
+    if ranks != torch.distributed.get_world_size():
+        raise InvalidInput(
+            "learner.ranks", f"{ranks} are configured, and {torch.distributed.get_world_size()} were started"
+        )
     for name in ("pipeline", "context"):
         if getattr(parallelism, name) > 1:
             raise InvalidInput(

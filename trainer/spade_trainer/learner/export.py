@@ -1,5 +1,6 @@
 """A network's weights as Hugging Face tensors on rank 0, one at a time, whatever the layout."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,23 +10,24 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 
 from spade_trainer.learner.build import Network
+from spade_trainer.learner.exchange import broadcast_text
 from spade_trainer.models import hf_io
 
 
-def export(network: Network, companions: Path, folder: Path) -> None:
+def export(network: Network, companions: Path, folder: Path, control: Any) -> None:
     """Write a policy's files (no manifest) into a folder. Called on all ranks; only rank 0 writes.
 
-    companions: folder of the policy whose configuration and tokenizer are copied.
+    companions: folder of the policy whose configuration and tokenizer are copied. control: a gloo group of all ranks.
     """
     if dist.get_rank() == 0:
         hf_io.copy_companions(companions, folder)
-        hf_io.write_tensors(folder, _on_rank_zero(network), total_bytes=_total_bytes(network))
+        hf_io.write_tensors(folder, _on_rank_zero(network, control), total_bytes=_total_bytes(network))
     else:
-        for _ in _on_rank_zero(network):
+        for _ in _on_rank_zero(network, control):
             pass
 
 
-def _on_rank_zero(network: Network) -> Iterator[tuple[str, torch.Tensor]]:
+def _on_rank_zero(network: Network, control: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """(Hugging Face name, tensor) in sorted order on rank 0; other ranks send what they hold and get nothing.
 
     Every tensor has one sender for each tensor-parallel part: the ranks that share rank 0's tensor-parallel group for
@@ -34,7 +36,7 @@ def _on_rank_zero(network: Network) -> Iterator[tuple[str, torch.Tensor]]:
     """
     mine = {name: (b, p) for b, p in network.parameters() for name in b.tensors}
     catalogue = _catalogue(network)
-    senders = _senders()
+    senders = _senders(control)
     rank = dist.get_rank()
     for name in network.family.tensor_names(network.shape):
         binding, index = catalogue[name]
@@ -83,16 +85,14 @@ def _catalogue(network: Network) -> dict[str, tuple[Any, int]]:
     return found
 
 
-def _senders() -> dict[str, list[int]]:
+def _senders(control: Any) -> dict[str, list[int]]:
     """Global ranks of rank 0's tensor-parallel and expert-parallel groups, known to every rank."""
-    groups = [
-        {
-            "tensor": dist.get_process_group_ranks(parallel_state.get_tensor_model_parallel_group()),
-            "expert": dist.get_process_group_ranks(parallel_state.get_expert_model_parallel_group()),
-        }
-    ]
-    dist.broadcast_object_list(groups, src=0)
-    return groups[0]
+    groups = {
+        "tensor": dist.get_process_group_ranks(parallel_state.get_tensor_model_parallel_group()),
+        "expert": dist.get_process_group_ranks(parallel_state.get_expert_model_parallel_group()),
+    }
+    known: dict[str, list[int]] = json.loads(broadcast_text(json.dumps(groups), control))
+    return known
 
 
 def _total_bytes(network: Network) -> int:

@@ -5,6 +5,7 @@ what a replay is compared by, so it must not depend on the layout: it is taken o
 """
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 
 from spade_contracts.errors import SpadeError
+from spade_trainer.learner.exchange import gather_texts
 from spade_trainer.learner.training import Trainee
 
 
@@ -23,7 +25,7 @@ class MastersDiffer(SpadeError):
     def __init__(self, parameter: str, where: str) -> None:
         super().__init__(
             f"after loading {where}, the fp32 master of {parameter} does not round to its bf16 weight.",
-            remedy="The files are damaged or were read wrongly; remove them: the learner replays from an older checkpoint.",
+            remedy="The files are damaged or were read wrongly; remove them, and an older checkpoint is used.",
         )
 
 
@@ -42,11 +44,9 @@ def parameter_sha256(trained: Trainee) -> str:
             data = tensor.contiguous().cpu().numpy()
             shape = ",".join(str(size) for size in data.shape)
             lines[name] = f"{name}\tF32\t{shape}\t{hashlib.sha256(data.data).hexdigest()}\n"
-    gathered: list[dict[str, str] | None] = [None] * dist.get_world_size()
-    dist.all_gather_object(gathered, lines)
     merged: dict[str, str] = {}
-    for part in gathered:
-        merged.update(part or {})
+    for part in gather_texts(json.dumps(lines), trained.backend.control):
+        merged.update(json.loads(part))
     return hashlib.sha256("".join(merged[name] for name in sorted(merged)).encode()).hexdigest()
 
 

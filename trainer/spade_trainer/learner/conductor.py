@@ -1,0 +1,146 @@
+"""Rank 0's main thread: decides what the group does next, records it, and keeps the board true."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spade_contracts.errors import SpadeError
+from spade_contracts.manifests import StepManifest
+from spade_contracts.statuses import LearnerState, LearnerTarget, StepFigures
+from spade_trainer.learner.board import Board
+from spade_trainer.learner.figures import Figures, IdleClock
+from spade_trainer.learner.group import Command, Group, Kind, Stepped
+from spade_trainer.learner.plan import Work, checkpoint_due, next_work
+from spade_trainer.store import layout, manifests, retention, timings
+from spade_trainer.store.objects import Store, exists
+from spade_trainer.weights.probe import Expected
+from spade_trainer.weights.prover import Assignment
+from spade_trainer.weights.transport import Policy
+
+IDLE_SECONDS = 0.5
+"""Between two looks at storage; also the pause between two signs of life to the other ranks."""
+KEEP_POLICIES = 4
+KEEP_CHECKPOINTS = 2
+log = logging.getLogger(__name__)
+
+
+class ReplayDiverged(SpadeError):
+    """A replayed step did not give what its manifest records."""
+
+    def __init__(self, rollout: int, what: str) -> None:
+        self.rollout = rollout
+        super().__init__(
+            f"the replay of the step on rollout {rollout} gave {what} than its manifest records.",
+            remedy="Replay is exact only with the ranks, threads, image and kind of machine of the recorded step.",
+        )
+
+
+@dataclass(frozen=True)
+class Conductor:
+    """Everything that the loop below works with."""
+
+    store: Store
+    group: Group
+    board: Board
+    figures: Figures
+
+    def run(self, *, forever: Callable[[], bool] = lambda: True) -> None:
+        """Conduct until an error, or until `forever` says no."""
+        clock = IdleClock(self.figures)
+        self.board.change(policy_version=self.group.version)
+        while forever():
+            target = self.board.read().target
+            work = self._next(target)
+            if work is Work.NOTHING:
+                began = time.monotonic()
+                self.board.change(work=LearnerState.IDLE)
+                self.group.ask(Command(Kind.WAIT))
+                self.board.wait(IDLE_SECONDS)
+                clock.waited(time.monotonic() - began)
+            else:
+                self._perform(work, target)
+                clock.waited(0.0)
+
+    def _next(self, target: LearnerTarget | None) -> Work:
+        version = self.group.version
+        assignment = self.board.read().assignment
+        every = self.group.method.learner.checkpoint_every
+        return next_work(
+            version,
+            target,
+            rollout_finished=exists(self.store, manifests.rollout_path(version)),
+            published=assignment is not None and assignment.expected.policy_version == version,
+            checkpoint_due=checkpoint_due(
+                version, every, target, exists=exists(self.store, manifests.checkpoint_path(version))
+            ),
+        )
+
+    def _perform(self, work: Work, target: LearnerTarget | None) -> None:
+        if work is Work.STEP:
+            self._step(last_rollout=target is not None and self.group.version + 1 == target.last_policy_version)
+        elif work is Work.PUBLISH:
+            self.board.change(work=LearnerState.EXPORTING)
+            self._publish()
+        else:
+            self.board.change(work=LearnerState.EXPORTING)
+            self.group.ask(Command(Kind.CHECKPOINT))
+            retention.prune(self.store, keep_policies=KEEP_POLICIES, keep_checkpoints=KEEP_CHECKPOINTS)
+
+    def _step(self, *, last_rollout: bool) -> None:
+        """Take the next step and record it, or replay it and compare it with its record."""
+        rollout = self.group.version
+        recorded = manifests.find_step(self.store, rollout)
+        self.board.change(work=LearnerState.TRAINING if recorded is None else LearnerState.REPLAYING)
+        stepped = self.group.ask(Command(Kind.STEP, last_rollout))
+        assert isinstance(stepped, Stepped)
+        if recorded is None:
+            manifests.write(self.store, manifests.step_path(rollout), stepped.manifest)
+            seconds = {"assemble": stepped.assemble_seconds, "train": stepped.step_seconds}
+            timings.write(self.store, layout.step_folder(rollout), "learner", seconds)
+        else:
+            compare(recorded, stepped.manifest)
+        step = _figures(stepped)
+        self.figures.stepped(step, stepped.designer_reward_mean)
+        log.info("%s policy %d: %s", "made" if recorded is None else "replayed", rollout + 1, step)
+        replayed = self.board.read().replayed_steps + (recorded is not None)
+        self.board.change(policy_version=self.group.version, last_step=step, replayed_steps=replayed, assignment=None)
+
+    def _publish(self) -> None:
+        """Export the present version and hand it to the proof."""
+        self.group.ask(Command(Kind.EXPORT))
+        canary = self.group.ask(Command(Kind.CANARY))
+        assert isinstance(canary, tuple)
+        version = self.group.version
+        policy = Policy(
+            manifest=manifests.read_policy(self.store, version), uri=f"{self.store.uri}/{layout.policy_folder(version)}"
+        )
+        expected = Expected(policy_version=version, new=self.group.new, old=self.group.old, canary=canary)
+        self.board.change(assignment=Assignment(policy, self.group.tokens, expected))
+
+
+def compare(recorded: StepManifest, replayed: StepManifest) -> None:
+    """Raise ReplayDiverged unless a replayed step used the recorded samples and gave the recorded parameters."""
+    if recorded.samples_sha256 != replayed.samples_sha256:
+        raise ReplayDiverged(recorded.rollout, "other samples")
+    if recorded.parameter_sha256 != replayed.parameter_sha256:
+        ranks = f" (on {replayed.world_size} ranks, recorded on {recorded.world_size})"
+        raise ReplayDiverged(
+            recorded.rollout, "other parameters" + (ranks if replayed.world_size != recorded.world_size else "")
+        )
+
+
+def _figures(stepped: Stepped) -> StepFigures:
+    made = stepped.manifest
+    return StepFigures(
+        rollout=made.rollout,
+        loss=made.loss,
+        gradient_norm=made.gradient_norm,
+        kl=made.kl,
+        importance_mean=made.importance_mean,
+        importance_clipped_fraction=made.importance_clipped_fraction,
+        player_samples=made.player_samples,
+        designer_samples=made.designer_samples,
+        tokens=made.tokens,
+        seconds=stepped.assemble_seconds + stepped.step_seconds,
+    )

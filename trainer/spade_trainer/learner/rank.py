@@ -1,0 +1,143 @@
+"""One rank of the learner, as torchrun starts it.
+
+Rank 0 answers HTTP from its first moment: its servers and the proofs run in a thread of their own, which is started
+before torch is imported. An error that trying again cannot cure stays readable in the status for a while before the
+process ends; any other ends it at once. Either way torchrun ends the group.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from aiohttp import web
+
+from spade_contracts.errors import SpadeError
+from spade_contracts.statuses import LearnerState
+from spade_trainer.learner.board import Board
+from spade_trainer.learner.engines import keep_proven
+from spade_trainer.learner.figures import Figures, new_figures
+from spade_trainer.learner.server import control_app, open_app
+from spade_trainer.learner.settings import Settings, read_settings
+from spade_trainer.store import manifests
+from spade_trainer.store.objects import open_store
+from spade_trainer.weights.engine_client import EngineClient
+from spade_trainer.weights.files import FileTransport
+
+LINGER_SECONDS = 60.0
+"""How long a failed learner can still be asked why."""
+TERMINATION_LOG = Path("/dev/termination-log")
+MAX_ERROR = 2000
+log = logging.getLogger("spade_learner")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of every rank; never returns."""
+    rank = int(os.environ["RANK"])
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s %(name)s[{rank}]: %(message)s")
+    settings = read_settings(list(sys.argv[1:] if arguments is None else arguments))
+    if rank == 0:
+        board, figures = Board(uuid.uuid4().hex), new_figures()
+        _serve_in_thread(settings, board, figures)
+    else:
+        board, figures = None, None
+    try:
+        _work(settings, board, figures)
+    except SpadeError as error:
+        log.error("%s", error)
+        if board is not None:
+            _show(board, error)
+        if error.permanent:
+            time.sleep(LINGER_SECONDS)
+        _end(1)
+    except Exception:
+        log.exception("rank %d failed", rank)
+        _end(1)
+    _end(0)
+
+
+def _work(settings: Settings, board: Board | None, figures: Figures | None) -> None:
+    """Build this rank's share and work until an error. Torch and Megatron are imported here."""
+    store = open_store(settings.task.run.storage_uri)
+    run = manifests.read_run(store)
+    from spade_trainer.learner import backend
+    from spade_trainer.learner.conductor import Conductor
+    from spade_trainer.learner.group import Group
+
+    joined = backend.start(
+        local_rank=int(os.environ["LOCAL_RANK"]),
+        collective_seconds=settings.collective_seconds,
+        command_seconds=settings.command_seconds,
+    )
+    group = Group(store, run, joined)
+    if board is None or figures is None:
+        group.listen()
+        return
+    log.info("ready at policy %d", group.version)
+    Conductor(store, group, board, figures).run()
+
+
+def _serve_in_thread(settings: Settings, board: Board, figures: Figures) -> None:
+    """Start rank 0's servers and proofs; returns when the ports are open. A fault of that thread ends the process."""
+    opened = threading.Event()
+
+    def serve() -> None:
+        try:
+            asyncio.run(_serve(settings, board, figures, opened))
+        except BaseException:
+            log.exception("the server thread failed")
+        _end(1)
+
+    threading.Thread(target=serve, name="servers", daemon=True).start()
+    opened.wait()
+
+
+async def _serve(settings: Settings, board: Board, figures: Figures, opened: threading.Event) -> None:
+    token = settings.engine_token()
+    for app, port in (
+        (open_app(board, figures), settings.status_port),
+        (control_app(board, settings.learner_token_digest()), settings.control_port),
+    ):
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, settings.host, port).start()
+    opened.set()
+    await keep_proven(
+        board,
+        lambda session, host: EngineClient(
+            session,
+            host,
+            token,
+            control_port=settings.engine_control_port,
+            status_port=settings.engine_status_port,
+        ),
+        FileTransport(),
+        figures,
+    )
+
+
+def _show(board: Board, error: SpadeError) -> None:
+    """Say in the status and in the pod's termination message why the learner fails."""
+    text = str(error)[:MAX_ERROR]
+    rollout = getattr(error, "rollout", None) if type(error).__name__ == "ReplayDiverged" else None
+    board.change(work=LearnerState.FAILED, error=text, replay_diverged=rollout)
+    try:
+        if TERMINATION_LOG.exists():
+            TERMINATION_LOG.write_text(text)
+    except OSError as failure:
+        log.warning("no termination message: %s", failure)
+
+
+def _end(code: int) -> None:
+    """End now: a thread that waits in a collective would hold up an orderly exit."""
+    logging.shutdown()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

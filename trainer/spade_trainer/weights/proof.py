@@ -1,0 +1,72 @@
+"""The verdict on one engine's weights, from what it scored and what the learner expects (design §7). Pure.
+
+A version label is only what somebody declared, and a checksum says what was read, not what is computed with. So the
+engine's log-probabilities decide wherever two versions can be told apart by them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spade_contracts.statuses import ProofResult
+from spade_trainer.weights.probe import Expected, distance
+
+NOISE = 0.02
+"""Nats a token by which vLLM and Megatron differ on the same bf16 weights: the upper end of docs/learner.md's table."""
+TOLERANCE = 5 * NOISE
+"""An engine further than this from the new version does not compute with it."""
+DISTINCT = 5 * NOISE
+"""The learner's own gap between two versions from which the engine must be nearer to the new one."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a proof says, and the figures behind it in words."""
+
+    result: ProofResult
+    detail: str
+
+
+def judge_canary(scores: Sequence[float], expected: Expected) -> str:
+    """Whether the engine computes with a tensor that was just changed: empty if so, else what is wrong."""
+    to_canary, to_plain = distance(scores, expected.canary), distance(scores, expected.new)
+    moved = distance(expected.canary, expected.new)
+    figures = (
+        f"canary: {to_canary:.4f} from the scaled model, {to_plain:.4f} from the unscaled, which differ by {moved:.4f}"
+    )
+    if moved <= DISTINCT:
+        return f"{figures}; the change is too small to be seen in this model"
+    if to_canary > TOLERANCE or to_canary >= to_plain:
+        return f"{figures}; the engine does not compute with the tensor that was changed"
+    return ""
+
+
+def judge(scores: Sequence[float], expected: Expected, *, checksum_equal: bool, canary_passed: bool) -> Verdict:
+    """The verdict on an engine after a load.
+
+    scores: the engine's log-probabilities of the probe. checksum_equal: the tensors it read are the policy's.
+    canary_passed: at this boot. VERIFIED: fits the new version, and is nearer to it than to the old where those can be
+    told apart. INDISTINGUISHABLE: fits both; checksum and canary decided. Else MISMATCH.
+    """
+    to_new = distance(scores, expected.new)
+    wrong = ""
+    if not checksum_equal:
+        wrong = "the tensors that the engine read are not the policy's"
+    elif not canary_passed:
+        wrong = "the canary has not passed at this boot"
+    elif to_new > TOLERANCE:
+        wrong = f"{to_new:.4f} nats a token from policy {expected.policy_version}"
+    if wrong:
+        return Verdict(ProofResult.MISMATCH, wrong)
+    if expected.old is None:
+        return Verdict(ProofResult.VERIFIED, f"{to_new:.4f} nats a token; there is no older policy to mistake it for")
+    return _compare_with_old(to_new, distance(scores, expected.old), distance(expected.new, expected.old))
+
+
+def _compare_with_old(to_new: float, to_old: float, gap: float) -> Verdict:
+    """The verdict on an engine that fits the new version. All in nats a token; gap: the learner's own."""
+    figures = f"{to_new:.4f} nats a token from the new policy, {to_old:.4f} from the old, which differ by {gap:.4f}"
+    if gap <= DISTINCT:
+        return Verdict(ProofResult.INDISTINGUISHABLE, f"{figures}; checksum and canary decide")
+    if to_new >= to_old:
+        return Verdict(ProofResult.MISMATCH, f"{figures}; the engine computes with the old one")
+    return Verdict(ProofResult.VERIFIED, figures)
