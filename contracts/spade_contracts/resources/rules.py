@@ -11,7 +11,7 @@ from typing import Any
 from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
-from spade_contracts.resources.run_parts import MAX_RUN_NAME
+from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
 
 MAX_CHILD_NAME = MAX_RUN_NAME + 8
 
@@ -185,6 +185,11 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         _whole_distribution("environments.designer"),
         _whole_distribution("play"),
+        Rule(
+            f"!has(self.engine.args) || self.engine.args.all(k, k in [{', '.join(map(_literal, ENGINE_ARGS))}])",
+            f"spec.engine.args may change speed, memory and layout only: use of {', '.join(ENGINE_ARGS)}",
+            field=".engine",
+        ),
         _divisible(_DENSE, "tensor x pipeline x context"),
         _divisible(_EXPERT, "expert x pipeline"),
         Rule(

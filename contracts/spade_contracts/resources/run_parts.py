@@ -83,6 +83,30 @@ class LearnerSpec(Document):
     """Restarts without progress before the run fails."""
 
 
+ENGINE_ARGS = (
+    "async-scheduling",
+    "attention-backend",
+    "block-size",
+    "disable-custom-all-reduce",
+    "disable-log-stats",
+    "dtype",
+    "enable-chunked-prefill",
+    "enable-expert-parallel",
+    "enable-prefix-caching",
+    "enforce-eager",
+    "gpu-memory-utilization",
+    "kv-cache-dtype",
+    "kv-cache-memory-bytes",
+    "max-model-len",
+    "max-num-batched-tokens",
+    "max-num-seqs",
+    "pipeline-parallel-size",
+    "seed",
+    "tensor-parallel-size",
+)
+"""Arguments of vLLM that change speed, memory and layout only. Others open ports, load code, read other weights or
+change what log-probabilities mean.
+"""
 ARG_MESSAGE = "write vLLM's argument in lower case and without dashes in front, such as max-num-seqs"
 ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9-]*$")]
 ArgValue = Annotated[str, StringConstraints(max_length=256)]

@@ -120,6 +120,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an engine argument with dashes": ({"engine": {"args": {"--max-num-seqs": "8"}}}, "without dashes in front"),
     "an engine argument that is no text": ({"engine": {"args": {"max-num-seqs": 8}}}, "spec.engine.args.max-num-seqs"),
+    "an engine argument that loads code": (
+        {"engine": {"args": {"trust-remote-code": "true"}}},
+        "spec.engine.args may change speed, memory and layout only: use of async-scheduling,",
+    ),
     "an image of the user's": ({"sandbox": {"pod": {"image": "mine"}}}, 'unknown field "spec.sandbox.pod.image"'),
     "a runtime class of the user's": (
         {"sandbox": {"pod": {"runtimeClassName": "runc"}}},
