@@ -1,6 +1,7 @@
 """A play worker: its environments of a rollout, one part each; worker 0 then composes the rollout's manifest."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -114,11 +115,13 @@ def _summary(
     store: Store, task: PlayTask, manifest: RolloutManifest, episodes: Sequence[Episode], started: float
 ) -> PlaySummary:
     """The termination message."""
+    hinted = Counter(episode.outcome for episode in episodes if episode.hinted)
     return PlaySummary(
         rollout=task.rollout,
         planned=manifest.planned,
         outcomes={Outcome(name): count for name, count in sorted(manifest.outcomes.items())},
-        hinted=sum(episode.hinted for episode in episodes),
+        hinted=sum(hinted.values()),
+        hinted_outcomes=dict(sorted(hinted.items())),
         learnable_fraction=learnable_fraction(manifest),
         mean_return=mean_return(manifest),
         hint_regret=mean_hint_regret(manifest),
