@@ -12,7 +12,7 @@ from spade_cluster.container_runtime import (
     stop_containers,
     unmount_below,
 )
-from spade_cluster.network import remove_network
+from spade_cluster.network import remove_network, was_started
 from spade_cluster.preflight import check_rights
 from spade_cluster.processes import is_alive, read_record, stop
 from spade_cluster.programs import STOP_ORDER
@@ -37,10 +37,12 @@ def stop_cluster(layout: Layout) -> None:
     end_runtime_processes(layout)
     clear_dead_runtime(layout)
     unmount_below(layout.state)
-    remove_control_groups()
-    remove_network(layout)
-    for cached in CNI_CACHE.glob("spade-*"):
-        cached.unlink()
+    if was_started(layout):
+        remove_control_groups()
+        remove_network(layout)
+    for cached in CNI_CACHE.glob("*"):
+        if str(layout.state) in cached.read_text():
+            cached.unlink()
     for name in ("containerd.sock", "containerd.sock.ttrpc", "buildkit.sock"):
         (layout.state / name).unlink(missing_ok=True)
 

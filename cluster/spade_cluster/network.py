@@ -37,6 +37,8 @@ OUR_SETS = ("KUBE-", "kube-router-", "inet6:KUBE-", "inet6:kube-router-")
 def ensure_network(layout: Layout) -> None:
     """Create the node's bridge with its addresses and let the kernel forward packets."""
     _refuse_overlapping_routes()
+    if not was_started(layout):
+        _record(layout).write_text(json.dumps({"forwarding": FORWARDING.read_text(), "tables": _tables()}))
     if not Path(f"/sys/class/net/{NODE_BRIDGE}").exists():
         run(["ip", "link", "add", NODE_BRIDGE, "type", "bridge"])
     present = run(["ip", "-o", "-4", "address", "show", "dev", NODE_BRIDGE])
@@ -44,14 +46,16 @@ def ensure_network(layout: Layout) -> None:
         if f" {address}/" not in present:
             run(["ip", "address", "add", f"{address}/32", "dev", NODE_BRIDGE])
     run(["ip", "link", "set", NODE_BRIDGE, "up"])
-    before = layout.state / "network-before.json"
-    if not before.exists():
-        before.write_text(json.dumps({"forwarding": FORWARDING.read_text(), "tables": _tables()}))
     FORWARDING.write_text("1\n")
 
 
 def remove_network(layout: Layout) -> None:
-    """Remove devices, firewall chains, sets and tables, and put forwarding back as it was."""
+    """Remove devices, firewall chains, sets and tables, and put forwarding back as it was.
+
+    Only for a cluster that was started: what is there may be another home folder's.
+    """
+    record = _record(layout)
+    before = json.loads(record.read_text())
     for device in (POD_BRIDGE, NODE_BRIDGE):
         if Path(f"/sys/class/net/{device}").exists():
             run(["ip", "link", "delete", device])
@@ -61,14 +65,21 @@ def remove_network(layout: Layout) -> None:
         for table in ("filter", "nat", "mangle"):
             _remove_chains(command, table)
     _remove_sets()
-    record = layout.state / "network-before.json"
-    if record.exists():
-        before = json.loads(record.read_text())
-        FORWARDING.write_text(before["forwarding"])
-        for table in _tables():
-            if table not in before["tables"]:
-                _remove_empty_table(*table.split())
-        record.unlink()
+    for table in _tables():
+        if table not in before["tables"]:
+            _remove_empty_table(*table.split())
+    FORWARDING.write_text(before["forwarding"])
+    record.unlink()
+
+
+def was_started(layout: Layout) -> bool:
+    """Tell whether this home folder's cluster has touched the machine's network since it was last stopped."""
+    return _record(layout).exists()
+
+
+def _record(layout: Layout) -> Path:
+    """Where the state of the network before the start is kept."""
+    return layout.state / "network-before.json"
 
 
 def chain_removal(saved: str, table: str) -> str | None:

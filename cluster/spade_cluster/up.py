@@ -37,8 +37,8 @@ def start_cluster(layout: Layout) -> None:
     check_kernel()
     for folder in (layout.state, layout.log, layout.processes, layout.volumes):
         folder.mkdir(parents=True, exist_ok=True)
-    ensure_network(layout)
     check_ports(name for name in _component_names(layout) if name not in alive)
+    ensure_network(layout)
     ensure_pki(layout)
     write_config(layout)
     _point_current_at_wanted(layout)
