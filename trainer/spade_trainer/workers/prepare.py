@@ -19,7 +19,7 @@ from spade_trainer.workers.model_source import Refused, check_model, install_mod
 
 NUMBERS_VERSION = "1"
 """Changes when the same settings and draws would give other numbers; such a version refuses to go on with old runs."""
-UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST)
 MESSAGE_CHARACTERS = 1500
 
 

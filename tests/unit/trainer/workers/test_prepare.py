@@ -1,0 +1,191 @@
+"""Preparation accepts a run that can work, names what cannot, and changes nothing when done twice."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.trainer.byte_model import CHATML, write_byte_model, write_weights
+
+from spade_contracts.config import MethodConfig, resolve
+from spade_contracts.config.method import Profile
+from spade_contracts.config.partial import merged
+from spade_contracts.statuses import PrepareResult
+from spade_contracts.tasks import PrepareTask, RunRef
+from spade_trainer.store import manifests
+from spade_trainer.store.objects import open_store
+from spade_trainer.workers.prepare import prepare
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"text": "One."}\n{"text": "Two."}\n')
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = write_byte_model(tmp_path / "model")
+    write_weights(folder)
+    (folder / "notes.md").write_text("not a model file")
+    return folder
+
+
+def settings(corpus: Path, **patch: Any) -> MethodConfig:
+    small = {"environments": {"corpus": {"uri": corpus.as_uri()}}, "play": {"context_tokens": 1024}}
+    return resolve(Profile.CORRECTED, merged(small, patch))
+
+
+def task(tmp_path: Path, model: Path | str, method: MethodConfig, **changes: Any) -> PrepareTask:
+    storage = changes.pop("storage", (tmp_path / "storage").as_uri())
+    run = RunRef(namespace="default", name=changes.pop("name", "mini"), uid="u", storage_uri=storage)
+    return PrepareTask(run=run, model_uri=model if isinstance(model, str) else model.as_uri(), method=method)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_accepted_run_has_its_policy_and_its_settings_in_storage(tmp_path: Path, model: Path, corpus: Path) -> None:
+    method = settings(corpus)
+    result = prepare(task(tmp_path, model, method))
+    assert result == PrepareResult(accepted=True, model_parameters=2 * 24, model_experts=4, corpus_documents=2)
+    store = open_store((tmp_path / "storage").as_uri())
+    assert manifests.read_run(store).method == method
+    assert set(manifests.read_policy(store, 0).files) == {
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+    before = files(tmp_path / "storage")
+    assert prepare(task(tmp_path, model, method)) == result
+    assert files(tmp_path / "storage") == before
+    assert (tmp_path / "storage/policies/0000/model.safetensors").stat().st_mode & 0o444 == 0o444
+
+
+def test_a_folder_that_holds_another_run_is_refused_and_left_alone(tmp_path: Path, model: Path, corpus: Path) -> None:
+    assert prepare(task(tmp_path, model, settings(corpus))).accepted
+    before = files(tmp_path / "storage")
+    for other in (
+        task(tmp_path, model, settings(corpus, seed=1)),
+        task(tmp_path, model, settings(corpus), name="maxi"),
+        task(tmp_path, "package:tiny", settings(corpus)),
+    ):
+        result = prepare(other)
+        assert (result.accepted, result.reason) == (False, "StorageConflict")
+    assert files(tmp_path / "storage") == before
+
+
+def test_a_half_copied_model_is_copied_again(tmp_path: Path, model: Path, corpus: Path) -> None:
+    half = tmp_path / "storage/policies/0000"
+    half.mkdir(parents=True)
+    (half / "model.safetensors").write_bytes(b"half")
+    (half / ".tokenizer.json.tmp").write_bytes(b"half")
+    assert prepare(task(tmp_path, model, settings(corpus))).accepted
+    assert (half / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
+
+
+def edit(path: Path, **changes: Any) -> None:
+    content = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+
+
+@pytest.mark.parametrize(
+    ("patch", "reason", "said"),
+    [
+        ({"learner": {"ranks": 2, "parallelism": {"expert": 2}}}, "ModelNotMoe", "no experts"),
+        ({}, "ModelUnsupported", "Qwen3ForCausalLM"),
+    ],
+)
+def test_a_dense_model_is_refused(
+    tmp_path: Path, model: Path, corpus: Path, patch: dict[str, Any], reason: str, said: str
+) -> None:
+    edit(model / "config.json", architectures=["Qwen3ForCausalLM"], num_experts=None)
+    result = prepare(task(tmp_path, model, settings(corpus, **patch)))
+    assert (result.accepted, result.reason) == (False, reason)
+    assert said in result.message
+    assert not (tmp_path / "storage/run.json").exists()
+
+
+def test_experts_that_do_not_divide_are_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    patch = {"learner": {"ranks": 3, "parallelism": {"expert": 3}}}
+    result = prepare(task(tmp_path, model, settings(corpus, **patch)))
+    assert (result.accepted, result.reason) == (False, "ModelUnsupported")
+    assert "num_experts" in result.message
+
+
+def test_a_model_with_missing_tensors_is_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    edit(model / "config.json", num_hidden_layers=2)
+    result = prepare(task(tmp_path, model, settings(corpus)))
+    assert (result.accepted, result.reason) == (False, "ModelUnsupported")
+    assert "model.layers.1" in result.message
+
+
+def test_a_chat_template_of_another_kind_is_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    edit(model / "tokenizer_config.json", chat_template=CHATML.replace("im_start", "start"))
+    result = prepare(task(tmp_path, model, settings(corpus)))
+    assert (result.accepted, result.reason) == (False, "ModelUnsupported")
+    assert "ChatML" in result.message
+
+
+def test_episodes_longer_than_the_model_reads_are_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    result = prepare(task(tmp_path, model, settings(corpus, play={"context_tokens": 8192})))
+    assert (result.accepted, result.reason) == (False, "InvalidSpec")
+    assert "4096" in result.message
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("hf:Qwen/Qwen3-30B-A3B", "ModelUnsupported"),
+        ("s3://bucket/model", "ModelUnsupported"),
+        ("ftp://host/model", "ModelUnsupported"),
+        ("package:none", "ModelNotFound"),
+        ("package:../store", "ModelNotFound"),
+        ("file:///nowhere/model", "ModelNotFound"),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_refused(tmp_path: Path, corpus: Path, uri: str, reason: str) -> None:
+    result = prepare(task(tmp_path, uri, settings(corpus)))
+    assert (result.accepted, result.reason) == (False, reason)
+    assert result.message.startswith("model.uri")
+
+
+@pytest.mark.parametrize(
+    ("uri", "content", "reason"),
+    [(None, None, "CorpusNotFound"), (None, "not json\n", "CorpusInvalid"), ("s3://bucket/c", "", "CorpusInvalid")],
+)
+def test_a_corpus_that_cannot_be_read_is_refused(
+    tmp_path: Path, model: Path, uri: str | None, content: str | None, reason: str
+) -> None:
+    path = tmp_path / "other.jsonl"
+    if content is not None:
+        path.write_text(content)
+    method = settings(path, **({"environments": {"corpus": {"uri": uri}}} if uri else {}))
+    result = prepare(task(tmp_path, model, method))
+    assert (result.accepted, result.reason) == (False, reason)
+
+
+def test_an_unknown_skill_is_refused_with_the_known_ones(tmp_path: Path, model: Path, corpus: Path) -> None:
+    method = settings(corpus, environments={"skills": ("Juggling",), "active_skills": 1})
+    result = prepare(task(tmp_path, model, method))
+    assert (result.accepted, result.reason) == (False, "InvalidSpec")
+    assert "Juggling" in result.message
+    assert "Optimization" in result.message
+
+
+def test_storage_that_cannot_be_written_is_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for storage in ((tmp_path / "file").as_uri(), "s3://bucket/run"):
+        result = prepare(task(tmp_path, model, settings(corpus), storage=storage))
+        assert (result.accepted, result.reason) == (False, "StorageUnavailable")
+
+
+def test_preparation_needs_no_torch(tmp_path: Path, model: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "transformers", "vllm", "megatron"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert prepare(task(tmp_path, model, settings(corpus))).accepted
