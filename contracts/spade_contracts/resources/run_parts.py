@@ -90,7 +90,6 @@ ENGINE_ARGS = (
     "disable-custom-all-reduce",
     "disable-log-stats",
     "dtype",
-    "enable-chunked-prefill",
     "enable-expert-parallel",
     "enable-prefix-caching",
     "enforce-eager",
