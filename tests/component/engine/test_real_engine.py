@@ -227,6 +227,13 @@ def test_more_requests_than_vllm_computes_at_once_all_end(engine: RunningEngine)
     assert engine.status().requests_in_flight == 0
 
 
+def test_prompts_that_do_not_fit_into_one_batch_together_are_all_answered(engine: RunningEngine) -> None:
+    prompts = [[(31 * i + seed) % VOCABULARY for i in range(CONTEXT - 80)] for seed in range(24)]
+    with ThreadPoolExecutor(24) as pool:
+        answers = list(pool.map(lambda prompt: drawn(engine, token_ids=prompt), prompts))
+    assert all(answer.token_ids for answer in answers)
+
+
 def test_requests_under_way_end_before_new_weights_come(engine: RunningEngine) -> None:
     with ThreadPoolExecutor(16) as pool:
         running = [pool.submit(engine.generate, request(seed=seed, max_new_tokens=200)) for seed in range(16)]

@@ -11,6 +11,7 @@ EXTENSION = "spade_trainer.engine.extension.PolicyExtension"
 SERVED_NAME = "policy"
 """vLLM's label for the model in metrics; constant, so that no path becomes a label."""
 CPU_KV_CACHE_BYTES = 256 * 2**20
+CPU_BATCH_TOKENS = 4096
 MAX_SEQUENCES = 128
 """Requests computed at once; more wait inside vLLM."""
 
@@ -22,7 +23,6 @@ ALLOWED = frozenset(
         "disable-custom-all-reduce",
         "disable-log-stats",
         "dtype",
-        "enable-chunked-prefill",
         "enable-expert-parallel",
         "enable-prefix-caching",
         "enforce-eager",
@@ -56,7 +56,12 @@ def vllm_arguments(
         )
     defaults = {"max-model-len": str(facts.max_tokens), "max-num-seqs": str(MAX_SEQUENCES), "dtype": "bfloat16"}
     if cpu:
-        defaults |= {"enforce-eager": "true", "kv-cache-memory-bytes": str(CPU_KV_CACHE_BYTES)}
+        room = max_model_tokens(facts, extra) + MAX_SEQUENCES
+        defaults |= {
+            "enforce-eager": "true",
+            "kv-cache-memory-bytes": str(CPU_KV_CACHE_BYTES),
+            "max-num-batched-tokens": str(max(room, CPU_BATCH_TOKENS)),
+        }
     fixed = {
         "model": str(model),
         "served-model-name": SERVED_NAME,
@@ -69,6 +74,10 @@ def vllm_arguments(
         "uvicorn-log-level": "warning",
         "disable-uvicorn-access-log": "true",
     }
+    if cpu:
+        # A prompt computed in parts makes vLLM rewind its request's random generator, which those on CPU cannot: the
+        # whole engine ends. So each prompt is computed at once.
+        fixed["enable-chunked-prefill"] = "false"
     if cpu and _ranks(extra) == 1:
         fixed["distributed-executor-backend"] = "uni"
     words = [_word(name, value) for name, value in {**defaults, **extra, **fixed}.items()]

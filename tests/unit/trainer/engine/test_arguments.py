@@ -30,7 +30,14 @@ def test_an_argument_outside_of_the_list_is_refused_by_name(name: str) -> None:
 
 def test_what_an_engine_promises_is_not_on_the_list() -> None:
     fixed = {word.removeprefix("--").partition("=")[0] for word in words({}) if word.startswith("--")}
-    tunable = {"max-model-len", "max-num-seqs", "dtype", "enforce-eager", "kv-cache-memory-bytes"}
+    tunable = {
+        "max-model-len",
+        "max-num-seqs",
+        "max-num-batched-tokens",
+        "dtype",
+        "enforce-eager",
+        "kv-cache-memory-bytes",
+    }
     assert not (fixed - tunable) & ALLOWED
 
 
@@ -55,6 +62,14 @@ def test_one_rank_on_cpu_computes_in_one_process() -> None:
     assert "--distributed-executor-backend=uni" in words({})
     assert not [word for word in words({"tensor-parallel-size": "2"}) if "executor" in word]
     assert not [word for word in words({}, cpu=False) if "executor" in word or "eager" in word]
+
+
+def test_on_cpu_every_prompt_fits_into_one_batch_and_is_computed_at_once() -> None:
+    long = ModelFacts("Qwen3MoeForCausalLM", 100, 40_000, (7,))
+    given = vllm_arguments(long, Path("/p"), Path("/s"), {}, cpu=True)
+    assert "--no-enable-chunked-prefill" in given
+    batch = next(int(word.partition("=")[2]) for word in given if word.startswith("--max-num-batched-tokens="))
+    assert batch > 40_000
 
 
 def test_context_is_the_models_unless_the_run_shortens_it() -> None:
