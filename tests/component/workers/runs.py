@@ -1,7 +1,7 @@
 """A small run on a folder: its settings, and real worker processes for its tasks."""
 
 import asyncio
-import json
+import contextlib
 import os
 import shutil
 import signal
@@ -15,7 +15,6 @@ from typing import Any
 
 from tests.component.workers import scripted_engine
 from tests.support import sandbox_pods
-from tests.unit.trainer.byte_model import write_byte_model, write_weights
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
@@ -24,31 +23,32 @@ from spade_contracts.statuses import DesignSummary, PlaySummary, PrepareResult
 from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef
 from spade_contracts.tokens import Door
 from spade_trainer.assembly import assemble
-from spade_trainer.store import layout, manifests, policies
+from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import open_store
+from spade_trainer.store.policies import finish, policy_files
 
 WORKERS = 2
 DEADLINE_SECONDS = 180.0
 ROOT = Path(__file__).parents[3]
 
 
-def settings(corpus: Path) -> MethodConfig:
-    """Three environments, three plays, cycles of two."""
+def settings() -> MethodConfig:
+    """Three environments, three plays, cycles of two, with the limits of the shipped model."""
     patch: dict[str, Any] = {
         "seed": 7,
         "environments": {
             "per_cycle": 3,
             "cycle_length": 2,
             "active_skills": 2,
-            "designer": {"prompt_template": "Compact", "sampling": {"max_new_tokens": 2048}, "attempts": 4},
-            "corpus": {"uri": corpus.as_uri(), "max_words": 50},
+            "designer": {"prompt_template": "Compact", "sampling": {"max_new_tokens": 900}, "attempts": 4},
+            "corpus": {"uri": "package:mini", "max_words": 50},
         },
         "play": {
             "plays_per_environment": 3,
             "hinted_plays": 3,
             "prompt_template": "Compact",
             "max_turns": 4,
-            "context_tokens": 2048,
+            "context_tokens": 768,
             "sampling": {"max_new_tokens": 128},
         },
     }
@@ -60,8 +60,6 @@ class SmallRun:
     """A run's folder and the servers that its workers talk to."""
 
     folder: Path
-    model: Path
-    corpus: Path
     engine: str
     sandbox: str
 
@@ -75,7 +73,7 @@ class SmallRun:
         return RunRef(namespace="default", name="small", uid="0", storage_uri=self.storage.as_uri())
 
     def prepare_task(self, **changes: Any) -> PrepareTask:
-        task = PrepareTask(run=self.run, model_uri=self.model.as_uri(), method=settings(self.corpus))
+        task = PrepareTask(run=self.run, model_uri="package:tiny", method=settings())
         return task.model_copy(update=changes)
 
     def design_task(self, cycle: int, attempt: int = 0) -> DesignTask:
@@ -103,17 +101,13 @@ class SmallRun:
 
 
 def small_run(folder: Path, engine: str, sandbox: str) -> SmallRun:
-    """The folder of a run, with a model and a corpus."""
+    """The folder of a run, with its tokens."""
     folder.mkdir(parents=True)
-    model = write_byte_model(folder / "model", context_tokens=8192)
-    write_weights(model)
-    corpus = folder / "corpus.jsonl"
-    corpus.write_text("".join(f"{json.dumps({'text': f'Document {i} is about the number {i}.'})}\n" for i in range(20)))
     tokens = folder / "tokens"
     tokens.mkdir()
     (tokens / Door.ENGINE_DATA).write_text(scripted_engine.TOKEN)
     (tokens / Door.SANDBOX_SESSIONS).write_text(sandbox_pods.TOKEN)
-    return SmallRun(folder, model, corpus, engine, sandbox)
+    return SmallRun(folder, engine, sandbox)
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,9 @@ class Worker:
             return await self.process.wait()
 
     async def kill(self) -> None:
-        """SIGKILL, as the node's end would be."""
-        self.process.send_signal(signal.SIGKILL)
+        """SIGKILL, as the node's end would be; a worker whose share is done may have ended before."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
 
 
@@ -213,8 +208,8 @@ def trained(run: SmallRun, rollout: int, *, last: bool = False) -> StepManifest:
     manifests.write(store, manifests.step_path(rollout), step)
     folder = run.storage / layout.policy_folder(rollout + 1)
     if not folder.exists():
-        shutil.copytree(run.model, folder)
-        policies.finish(store, rollout + 1)
+        shutil.copytree(policy_files(store, 0), folder, ignore=lambda *_: ["policy.json"])
+        finish(store, rollout + 1)
     return step
 
 

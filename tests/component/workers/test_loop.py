@@ -31,6 +31,7 @@ from spade_trainer.chat import load_chat
 from spade_trainer.store import manifests
 from spade_trainer.store.episodes import read_episodes
 from spade_trainer.store.objects import open_store
+from spade_trainer.workers.model_source import resolve_model
 
 ROLLOUTS = 4
 
@@ -47,7 +48,7 @@ async def new_run(folder: Path, pod: RunningPod, seed: int = 0) -> AsyncIterator
     """A fresh run and its engine, which answers in an order that depends on the seed."""
     run = small_run(folder, "", pod.target)
     rng = random.Random(seed)
-    engine = ScriptedEngine(load_chat(run.model))
+    engine = ScriptedEngine(load_chat(resolve_model("package:tiny")))
     engine.delay = lambda request: asyncio.sleep(rng.random() / 50)
     async with serving(engine) as address:
         yield replace(run, engine=address), engine
