@@ -12,7 +12,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from spade_contracts.statuses import LearnerTarget
-from spade_operator.records import Kind, PodRecord, Record, RunRecord
+from spade_operator.records import WATCHED, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
 
@@ -112,6 +112,14 @@ class Facts:
         if known is not None and known.meta.uid == record.meta.uid:
             meta = replace(known.meta, deleting=True, grace_seconds=grace_seconds)
             family[record.meta.kind, record.meta.name] = replace(known, meta=meta)
+
+    def drop_unwatched(self, namespace: str, run: str) -> None:
+        """Nobody will tell when the unwatched children of a deleted run go; owner references see to it."""
+        family = self._objects.get((namespace, run), {})
+        for name in [name for name, record in family.items() if record.meta.kind not in WATCHED]:
+            del family[name]
+        if not family:
+            self._objects.pop((namespace, run), None)
 
     def family(self, namespace: str, run: str) -> tuple[Record, ...]:
         """Everything that belongs to a run of that name, itself included."""

@@ -104,7 +104,7 @@ class Kube:
         accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" if metadata_only else None
         while True:
             page = await self._call("list", kind, namespace, query=query, accept=accept)
-            items.extend(page["items"])
+            items.extend(page.get("items") or [])
             meta = page["metadata"]
             if not meta.get("continue"):
                 return Listing(tuple(items), meta["resourceVersion"])

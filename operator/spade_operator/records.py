@@ -50,6 +50,10 @@ class Kind(StrEnum):
     NETWORK_POLICY = "NetworkPolicy"
 
 
+WATCHED = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT, Kind.POD, Kind.JOB, Kind.DEPLOYMENT)
+"""Kinds whose every event is seen; the others are known from our own writes and from lists."""
+
+
 @dataclass(frozen=True)
 class Meta:
     """Who an object is."""

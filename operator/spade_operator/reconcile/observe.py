@@ -16,6 +16,7 @@ from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.reconcile.steps import Action, Apply
 from spade_operator.records import (
+    WATCHED,
     BatchRecord,
     DeploymentRecord,
     JobRecord,
@@ -27,8 +28,6 @@ from spade_operator.records import (
 )
 
 Status = TypeVar("Status", bound=BaseModel)
-WATCHED = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT, Kind.POD, Kind.JOB, Kind.DEPLOYMENT)
-"""Kinds whose every event is seen; the others are listed now and then."""
 SILENT_AFTER_FAILURES = 3
 """Polls in a row that must fail before a pod's last answer counts no longer."""
 

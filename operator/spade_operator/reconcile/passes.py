@@ -13,13 +13,15 @@ from spade_operator.reconcile.act import Hands, act, write_status
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.observe import observe
-from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.steps import Action
 from spade_operator.records import BatchRecord, Kind, RolloutRecord, record_of
 
 CONFLICT_SECONDS = 0.05
 GONE_AGAIN_SECONDS = 2.0
+AFTER_ACTIONS_SECONDS = 1.0
+"""A pass that acted is followed by another that sees what came of it, even if no event does."""
 log = logging.getLogger("spade.passes")
 
 
@@ -79,9 +81,14 @@ async def _run(shop: Shop, key: Key) -> float | None:
     await act(hands, decision.actions)
     if decision.status != seen.status:
         await write_status(hands, seen.run.meta, decision.status)
-        for child in child_keys(hands.facts, key):
-            shop.queue.add(child)
-    return decision.wake_after_seconds
+        # The answer is a fact already, so its watch event is no news: who depends on it is asked here.
+        for concerned in (key, *child_keys(hands.facts, key)):
+            shop.queue.add(concerned)
+    return _earlier(decision.wake_after_seconds, AFTER_ACTIONS_SECONDS if decision.actions else None)
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    return min((wake for wake in (one, other) if wake is not None), default=None)
 
 
 async def _gone(shop: Shop, key: Key) -> float | None:
@@ -97,7 +104,10 @@ async def _gone(shop: Shop, key: Key) -> float | None:
             return CONFLICT_SECONDS
     actions = releases(shop.hands.facts.family(key.namespace, key.name))
     await act(shop.hands, actions)
-    return GONE_AGAIN_SECONDS if actions else None
+    if any(record.meta.kind in COMPUTE for record in shop.hands.facts.family(key.namespace, key.name)):
+        return GONE_AGAIN_SECONDS
+    shop.hands.facts.drop_unwatched(key.namespace, key.name)
+    return None
 
 
 async def _child(shop: Shop, key: Key) -> float | None:

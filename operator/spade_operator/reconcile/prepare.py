@@ -15,7 +15,7 @@ from spade_operator.children.services import services
 from spade_operator.children.storage import storage_claim
 from spade_operator.reconcile.causes import cause_of, first_trouble
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.release import releases, removals
 from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import Kind, PodRecord
 
@@ -28,8 +28,14 @@ def prepare(seen: Observed, now: datetime) -> Step:
     if seen.leftovers:
         waiting = "Children of a deleted run of the same name are still going."
         condition = is_false(RunCondition.ACCEPTED, Reason.PREPARING, waiting)
-        actions = releases(seen.leftovers)
-        return Step(actions, (condition,), phase=Phase.PENDING, doing=waiting, blocks=True, wake_after_seconds=2.0)
+        return Step(
+            removals(seen.leftovers),
+            (condition,),
+            phase=Phase.PENDING,
+            doing=waiting,
+            blocks=True,
+            wake_after_seconds=1.0,
+        )
     parent = seen.parent
     ground = seen.changed([*token_secrets(parent, seen.site), *network_policies(parent, seen.site), *services(parent)])
     claim = tuple(

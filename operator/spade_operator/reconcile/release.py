@@ -8,6 +8,12 @@ GRACE_SECONDS = 5
 COMPUTE = (Kind.DEPLOYMENT, Kind.JOB, Kind.POD)
 
 
+def removals(leftovers: tuple[Record, ...]) -> tuple[Action, ...]:
+    """Deletes for everything that a deleted run left behind, so that its namesake starts on clean ground."""
+    others = (record for record in leftovers if record.meta.kind not in COMPUTE and not record.meta.deleting)
+    return (*releases(leftovers), *(Remove(record) for record in others))
+
+
 def releases(records: tuple[Record, ...], *, keep_worker_jobs: bool = False) -> tuple[Action, ...]:
     """Deletes for all compute among the records that is not going already.
 

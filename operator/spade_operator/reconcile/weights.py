@@ -20,9 +20,12 @@ def weights(seen: Observed, now: datetime) -> Step:
     unproven = unproven_engines(seen, place.wanted_version)
     if not unproven:
         message = f"All engines are proven at policy version {place.wanted_version}."
+        first = seen.status.policy_version is None
+        proofs = _proofs(seen, place.wanted_version)
         return Step(
             conditions=(is_true(RunCondition.WEIGHTS_VERIFIED, Reason.VERIFIED, message),),
-            status={"policy_version": place.wanted_version},
+            status={"policy_version": place.wanted_version}
+            | ({"proofs": {str(result): proofs.count(result) for result in set(proofs)}} if first else {}),
         )
     actions = _tell(seen, place.wanted_version, now)
     condition = _condition(seen, place, unproven)

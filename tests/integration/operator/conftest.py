@@ -1,0 +1,170 @@
+"""A namespace with a pretend cluster, and the operator as a process of its own, for each test."""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+import pytest_asyncio
+from tests.integration.operator.pretend import PretendCluster
+from tests.support.api_server import ApiServer
+from tests.support.children import RESOURCES
+
+from spade_operator.kube import Kube, NotFound, Object
+from spade_operator.kube_config import read_kubeconfig
+from spade_operator.records import Kind
+
+ROOT = Path(__file__).parents[3]
+T = TypeVar("T")
+SUBNETS = count(10)
+
+
+@dataclass
+class Stage:
+    """One test's namespace."""
+
+    server: ApiServer
+    kube: Kube
+    namespace: str
+    cluster: PretendCluster
+    site_file: Path
+    http_port: int
+    log: Path
+
+    async def create_run(self, name: str = "mini", **spec: Any) -> Object:
+        """A SpadeRun with the smallest spec and these fields over it."""
+        whole = {
+            "model": {"uri": "package:tiny"},
+            "rollouts": 3,
+            "environments": {"cycleLength": 2, "perCycle": 6},
+            **spec,
+        }
+        manifest: Object = {"apiVersion": "spade.dev/v1alpha1", "kind": "SpadeRun",
+                            "metadata": {"name": name, "namespace": self.namespace}, "spec": whole}  # fmt: skip
+        return await self.kube.create(manifest)
+
+    async def run(self, name: str = "mini") -> Object:
+        """The SpadeRun as it is now."""
+        return await self.kube.get(Kind.RUN, self.namespace, name)
+
+    async def change(self, name: str = "mini", **spec: Any) -> None:
+        """New values of spec fields."""
+        patched = self.server.kubectl(
+            "patch", "spaderun", name, "-n", self.namespace, "--type=merge", "-p", json.dumps({"spec": spec})
+        )
+        assert patched.returncode == 0, patched.stderr
+
+    async def items(self, kind: str) -> tuple[Object, ...]:
+        """All objects of a kind here."""
+        return (await self.kube.list(kind, self.namespace)).items
+
+    async def until(self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini") -> T:
+        """The first truthy thing that `look` finds in the run."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        seen: Object = {}
+        while loop.time() < end:
+            try:
+                seen = await self.run(name)
+            except NotFound:
+                seen = {}
+            found = look(seen)
+            if found:
+                return found
+            await asyncio.sleep(0.05)
+        log = self.log.read_text()[-4000:] if self.log.exists() else ""
+        raise AssertionError(f"not within {seconds} s: {what}\n{json.dumps(seen.get('status'), indent=1)}\n{log}")
+
+    async def page(self, path: str) -> str:
+        """A page of the operator's HTTP port."""
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{self.http_port}{path}") as answer,
+        ):
+            return await answer.text()
+
+    @asynccontextmanager
+    async def operator(self) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The operator, started and at the end stopped with SIGTERM."""
+        process = await self.start_operator()
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    await asyncio.wait_for(process.wait(), 15)
+                except TimeoutError:
+                    process.kill()
+                    await process.wait()
+
+    async def start_operator(self) -> asyncio.subprocess.Process:
+        """A new operator process."""
+        paths = [str(ROOT / part) for part in ("contracts", "operator")]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "KUBECONFIG": str(self.server.kubeconfig),
+            "SPADE_SITE": str(self.site_file),
+            "SPADE_HTTP_HOST": "127.0.0.1",
+            "SPADE_HTTP_PORT": str(self.http_port),
+            "SPADE_RESYNC_SECONDS": "30",
+        }
+        with self.log.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "spade_operator.main", env=environment, stdout=log, stderr=log
+            )
+
+
+def condition(run: Object, kind: str) -> tuple[str, str, str]:
+    """Status, reason and message of a condition; empty strings when it is absent."""
+    for found in run.get("status", {}).get("conditions", []):
+        if found["type"] == kind:
+            return found["status"], found["reason"], found.get("message", "")
+    return "", "", ""
+
+
+@contextmanager
+def free_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        yield held.getsockname()[1]
+
+
+@pytest_asyncio.fixture
+async def stage(api_server: ApiServer, tmp_path: Path) -> AsyncIterator[Stage]:
+    """A fresh namespace with everything but an operator."""
+    namespace = f"test-{secrets.token_hex(4)}"
+    assert api_server.kubectl("create", "namespace", namespace).returncode == 0
+    key_file, site_file = tmp_path / "key", tmp_path / "site.json"
+    key_file.write_bytes(b"k" * 32)
+    targets = [{"kind": kind, "host": "192.0.2.1", "port": 1} for kind in ("api-server", "dns", "outside")]
+    site_file.write_text(json.dumps({
+        "images": {name: f"spade/{name}:test" for name in ("sandbox", "worker", "trainer")},
+        "sandboxRuntimeClass": "gvisor", "operatorNamespace": namespace, "operatorLabels": {"app": "operator"},
+        "watchNamespace": namespace, "resources": RESOURCES, "targets": targets, "installationKeyFile": str(key_file),
+    }))  # fmt: skip
+    kube = Kube(read_kubeconfig(api_server.kubeconfig))
+    cluster = PretendCluster(kube, namespace, b"k" * 32, next(SUBNETS))
+    playing = asyncio.create_task(cluster.run())
+    with free_port() as port:
+        pass
+    try:
+        yield Stage(api_server, kube, namespace, cluster, site_file, port, tmp_path / "operator.log")
+    finally:
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        await kube.close()
+        api_server.kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+__all__ = ["RESOURCES", "Stage", "condition", "stage"]

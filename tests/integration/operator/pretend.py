@@ -1,0 +1,412 @@
+"""A cluster without nodes for the operator's tests: controllers, kubelet, and every process of a run, in one loop.
+
+The API server is real, and there is no garbage collector; Deployments and Jobs get pods here, pods get loopback addresses and status ports, and learner,
+engines, workers, sandboxes and beacon answer as the real ones do. Nothing here knows what the operator will do.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+from spade_contracts import labels, ports, tasks
+from spade_contracts.statuses import (
+    BeaconStatus,
+    DesignSummary,
+    EngineProof,
+    EngineState,
+    EngineStatus,
+    LearnerState,
+    LearnerStatus,
+    LearnerTarget,
+    Outcome,
+    PlaySummary,
+    PrepareResult,
+    ProbeAttempt,
+    ProbeResult,
+    ProofResult,
+    SandboxStatus,
+    StepFigures,
+    WorkerStatus,
+)
+from spade_contracts.tokens import Door, derive_token
+from spade_operator.kube import Conflict, Kube, NotFound, Object
+from spade_operator.records import Kind
+
+TICK_SECONDS = 0.05
+EPISODES = 12
+KINDS = ("api-server", "dns", "outside")
+
+
+@dataclass
+class Pod:
+    """A pod that was given an address, and what its process says."""
+
+    raw: Object
+    ip: str
+    boot_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    runner: web.AppRunner | None = None
+    born: float = 0.0
+    restarts: int = 0
+    version: int | None = None
+    """Policy version: verified (engine), own (learner)."""
+    target: LearnerTarget | None = None
+    proofs: dict[str, EngineProof] = field(default_factory=dict)
+    crash: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.raw["metadata"]["name"])
+
+    @property
+    def role(self) -> str:
+        return str(self.raw["metadata"]["labels"].get(labels.ROLE, ""))
+
+    @property
+    def task(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.raw["metadata"]["annotations"][labels.TASK_ANNOTATION])
+        return found
+
+
+@dataclass
+class World:
+    """What the tests turn on and off."""
+
+    gvisor: bool = True
+    network_open: bool = False
+    accepted: bool = True
+    work_seconds: float = 0.3
+    hold_play: bool = False
+    """Play workers do not finish."""
+    crash_learner: bool = False
+    """Each learner process dies as soon as it has a target."""
+    pods: dict[str, Pod] = field(default_factory=dict)
+    """By UID."""
+    played: list[int] = field(default_factory=list)
+    """Rollouts, in the order their plays finished."""
+    trained: list[int] = field(default_factory=list)
+    designed: list[int] = field(default_factory=list)
+
+
+class PretendCluster:
+    """Plays everything but the API server and the operator, in one namespace."""
+
+    def __init__(self, kube: Kube, namespace: str, key: bytes, subnet: int) -> None:
+        self.kube, self.namespace, self.key, self.subnet = kube, namespace, key, subnet
+        self.world = World()
+        self._next = 1
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                for part in (self._deployments, self._jobs, self._pods):
+                    try:
+                        await part()
+                    except (Conflict, NotFound):
+                        continue
+                await asyncio.sleep(TICK_SECONDS)
+        finally:
+            for pod in self.world.pods.values():
+                if pod.runner is not None:
+                    await pod.runner.cleanup()
+
+    def of_role(self, role: str) -> list[Pod]:
+        """Pods of a role that run."""
+        return [pod for pod in self.world.pods.values() if pod.role == role]
+
+    async def kill(self, pod: Pod, code: int = 137) -> None:
+        """The pod's process dies; Jobs see a failed pod, Deployments a restarted container."""
+        if pod.role in ("learner", "worker", "prepare"):
+            await self._ended(pod, code, "")
+        else:
+            pod.restarts += 1
+            pod.boot_id = secrets.token_hex(8)
+            pod.version = None
+            await self._running(pod)
+
+    # Controllers
+
+    async def _deployments(self) -> None:
+        listed = await self.kube.list(Kind.DEPLOYMENT, self.namespace)
+        pods = (await self.kube.list(Kind.POD, self.namespace)).items
+        for item in listed.items:
+            uid, wanted = item["metadata"]["uid"], item["spec"].get("replicas", 1)
+            own = [p for p in pods if _owner(p) == uid and "deletionTimestamp" not in p["metadata"]]
+            for _ in range(wanted - len(own)):
+                await self._make_pod(item, f"{item['metadata']['name']}-{secrets.token_hex(3)}", "Deployment")
+            for pod in sorted(own, key=_cost)[: max(0, len(own) - wanted)]:
+                await self._delete(pod)
+
+    async def _jobs(self) -> None:
+        jobs = (await self.kube.list(Kind.JOB, self.namespace)).items
+        pods = (await self.kube.list(Kind.POD, self.namespace)).items
+        for job in jobs:
+            if any(c["status"] == "True" for c in job.get("status", {}).get("conditions", [])):
+                continue
+            own = [p for p in pods if _owner(p) == job["metadata"]["uid"]]
+            wanted, failed, done = job["spec"]["completions"], 0, 0
+            for index in range(wanted):
+                mine = [
+                    p for p in own if p["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == str(index)
+                ]
+                failed += sum(1 for p in mine if p["status"].get("phase") == "Failed")
+                done += any(p["status"].get("phase") == "Succeeded" for p in mine)
+                live = any(p["status"].get("phase") != "Failed" for p in mine)
+                if not live and failed <= job["spec"]["backoffLimit"]:
+                    await self._make_pod(job, f"{job['metadata']['name']}-{index}-{secrets.token_hex(3)}", "Job", index)
+            if done == wanted:
+                await self._end_job(job, "Complete", "SuccessCriteriaMet", done, failed)
+            elif failed > job["spec"]["backoffLimit"]:
+                await self._end_job(job, "Failed", "FailureTarget", done, failed)
+
+    async def _end_job(self, job: Object, kind: str, before: str, succeeded: int, failed: int) -> None:
+        now = _now()
+        marks = [
+            {
+                "type": t,
+                "status": "True",
+                "reason": kind,
+                "message": "",
+                "lastTransitionTime": now,
+                "lastProbeTime": now,
+            }
+            for t in (before, kind)
+        ]
+        status: Object = {
+            "startTime": job["metadata"]["creationTimestamp"], "conditions": marks, "succeeded": succeeded,
+            "failed": failed, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {},
+        }  # fmt: skip
+        if kind == "Complete":
+            status |= {"completionTime": now, "completedIndexes": ",".join(map(str, range(job["spec"]["completions"])))}
+        await self.kube.update(job | {"kind": "Job", "apiVersion": "batch/v1", "status": status}, part="status")
+
+    async def _make_pod(self, owner: Object, name: str, kind: str, index: int | None = None) -> None:
+        template = owner["spec"]["template"]
+        marks, spec = dict(template["metadata"]["labels"]), dict(template["spec"])
+        if kind == "Job":
+            marks |= {"batch.kubernetes.io/job-name": owner["metadata"]["name"],
+                      "batch.kubernetes.io/job-completion-index": str(index)}  # fmt: skip
+        spec.pop("runtimeClassName", None)
+        reference = {"apiVersion": "batch/v1" if kind == "Job" else "apps/v1", "kind": kind, "controller": True,
+                     "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}  # fmt: skip
+        await self.kube.create({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": self.namespace, "labels": marks, "ownerReferences": [reference],
+                         "annotations": template["metadata"].get("annotations", {})},
+            "spec": spec | {"nodeName": "pretend-node"},
+        })  # fmt: skip
+
+    # Kubelet
+
+    async def _pods(self) -> None:
+        loop = asyncio.get_running_loop()
+        listed = (await self.kube.list(Kind.POD, self.namespace)).items
+        for raw in listed:
+            uid = raw["metadata"]["uid"]
+            if "deletionTimestamp" in raw["metadata"]:
+                await self._stop(uid)
+                await self._delete(raw)
+            elif uid not in self.world.pods and raw["status"].get("phase") == "Pending":
+                pod = Pod(raw, f"127.{self.subnet}.{self._next // 250}.{self._next % 250 + 2}", born=loop.time())
+                self._next += 1
+                self.world.pods[uid] = pod
+                await self._start(pod)
+                await self._running(pod)
+        for uid in set(self.world.pods) - {raw["metadata"]["uid"] for raw in listed}:
+            await self._stop(uid)
+        for pod in list(self.world.pods.values()):
+            await self._live(pod, loop.time() - pod.born)
+
+    async def _live(self, pod: Pod, age: float) -> None:
+        """What the pod's process does by itself."""
+        if pod.role == "prepare":
+            message = PrepareResult(
+                accepted=self.world.accepted, reason="" if self.world.accepted else "ModelNotMoe",
+                message="" if self.world.accepted else "The model has no experts.", model_parameters=3, model_experts=8,
+            )  # fmt: skip
+            await self._ended(pod, 0, message.model_dump_json())
+        elif pod.role == "worker" and age > self.world.work_seconds:
+            await self._finish_work(pod)
+        elif pod.role == "learner" and pod.target is not None:
+            if self.world.crash_learner:
+                await self._ended(pod, 139, "")
+            else:
+                self._train_and_prove(pod, pod.target)
+
+    async def _finish_work(self, pod: Pod) -> None:
+        task = pod.task
+        if task["kind"] == "design":
+            summary: Any = DesignSummary(
+                cycle=task["cycle"], requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=1.0,
+                tokens=10, storage_uri=task["run"]["storage_uri"],
+            )  # fmt: skip
+            self.world.designed.append(task["cycle"])
+        elif self.world.hold_play:
+            return
+        else:
+            summary = PlaySummary(
+                rollout=task["rollout"], planned=EPISODES, outcomes={Outcome.SCORED: 11, Outcome.TRUNCATED: 1},
+                hinted=4, hinted_outcomes={Outcome.SCORED: 4}, learnable_fraction=0.5, mean_return=0.25, tokens=10, seconds=1.0,
+                verifier_failures={"success_with_error": 1}, storage_uri=task["run"]["storage_uri"],
+            )  # fmt: skip
+            self.world.played.append(task["rollout"])
+        await self._ended(pod, 0, summary.model_dump_json())
+
+    def _train_and_prove(self, learner: Pod, target: LearnerTarget) -> None:
+        if learner.version is None or learner.version < target.policy_version:
+            learner.version = target.policy_version
+            if target.policy_version > 0 and target.policy_version not in self.world.trained:
+                self.world.trained.append(target.policy_version)
+        engines = {pod.ip: pod for pod in self.of_role("engine")}
+        for wanted in target.engines:
+            engine = engines.get(wanted.host)
+            if engine is not None and engine.version != target.policy_version:
+                engine.version = target.policy_version
+                learner.proofs[wanted.name] = EngineProof(
+                    name=wanted.name, boot_id=engine.boot_id, policy_version=target.policy_version,
+                    result=ProofResult.VERIFIED,
+                )  # fmt: skip
+
+    async def _start(self, pod: Pod) -> None:
+        """Listen on the role's status port, and for the learner on its control port."""
+        port = {"sandbox": ports.SANDBOX_STATUS, "beacon": ports.WORKER_STATUS, "worker": ports.WORKER_STATUS,
+                "engine": ports.ENGINE_STATUS, "learner": ports.LEARNER_STATUS}.get(pod.role)  # fmt: skip
+        if port is None:
+            return
+        say: dict[str, Callable[[Pod], Any]] = {
+            "sandbox": self._sandbox, "beacon": self._beacon, "worker": self._worker, "engine": self._engine,
+            "learner": self._learner,
+        }  # fmt: skip
+
+        async def status(request: web.Request) -> web.Response:
+            return web.Response(text=say[pod.role](pod).model_dump_json(), content_type="application/json")
+
+        async def target(request: web.Request) -> web.Response:
+            run_uid = pod.raw["metadata"]["labels"][labels.RUN_UID]
+            token = derive_token(self.key, run_uid, Door.LEARNER_CONTROL)
+            if request.headers.get("Authorization") != f"Bearer {token}":
+                return web.Response(status=401)
+            pod.target = LearnerTarget.model_validate_json(await request.text())
+            return web.Response(text="{}")
+
+        app = web.Application()
+        app.router.add_get("/status", status)
+        app.router.add_put("/target", target)
+        pod.runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await pod.runner.setup()
+        await web.TCPSite(pod.runner, pod.ip, port).start()
+        if pod.role == "learner":
+            await web.TCPSite(pod.runner, pod.ip, ports.LEARNER_CONTROL).start()
+
+    def _sandbox(self, pod: Pod) -> SandboxStatus:
+        world = self.world
+        attempts = tuple(
+            ProbeAttempt(name=kind, kind=kind, host="192.0.2.1", port=1, protocol="tcp", reached=world.network_open)
+            for kind in (*KINDS, "beacon")
+        )
+        probe = ProbeResult(gvisor=world.gvisor, kernel="Linux version 4.4.0", attempts=attempts, seconds=0.1)
+        return SandboxStatus(
+            boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=0, capacity=32,
+            draining=False, served=False,
+        )  # fmt: skip
+
+    def _beacon(self, pod: Pod) -> BeaconStatus:
+        attempts = tuple(
+            ProbeAttempt(name=kind, kind=kind, host="192.0.2.1", port=1, protocol="tcp", reached=True) for kind in KINDS
+        )
+        return BeaconStatus(boot_id=pod.boot_id, attempts=attempts)
+
+    def _worker(self, pod: Pod) -> WorkerStatus:
+        return WorkerStatus(
+            boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=2, sessions_wanted=0
+        )
+
+    def _engine(self, pod: Pod) -> EngineStatus:
+        state = EngineState.SERVING if pod.version is not None else EngineState.UNVERIFIED
+        return EngineStatus(
+            boot_id=pod.boot_id, state=state, loaded_policy_version=pod.version, verified_policy_version=pod.version,
+            canary_passed=pod.version is not None, requests_in_flight=0, generated_tokens=0,
+        )  # fmt: skip
+
+    def _learner(self, pod: Pod) -> LearnerStatus:
+        version = pod.version
+        figures = None
+        if version:
+            figures = StepFigures(
+                rollout=version - 1, loss=0.5, gradient_norm=1.25, kl=0.0, importance_mean=1.0,
+                importance_clipped_fraction=0.0, player_samples=8, designer_samples=2, tokens=100, seconds=0.1,
+            )  # fmt: skip
+        return LearnerStatus(
+            boot_id=pod.boot_id, state=LearnerState.IDLE, policy_version=version,
+            target=pod.target.policy_version if pod.target else None, proofs=tuple(pod.proofs.values()),
+            last_step=figures,
+        )  # fmt: skip
+
+    # Pod status
+
+    async def _running(self, pod: Pod) -> None:
+        gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
+        state = {"running": {"startedAt": _now()}}
+        container = _container_status(pod, state, ready=True)
+        if pod.restarts:
+            container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": _now()}}
+        conditions = [
+            {"type": t, "status": "True", "lastTransitionTime": _now()}
+            for t in ("PodScheduled", "Initialized", "ContainersReady")
+        ]
+        if not gates:
+            conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": _now()})
+        status = {
+            "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": _now(),
+            "containerStatuses": [container], "conditions": conditions,
+        }  # fmt: skip
+        await self._set_status(pod, status)
+
+    async def _ended(self, pod: Pod, code: int, message: str) -> None:
+        state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message,
+                                "startedAt": _now(), "finishedAt": _now()}}  # fmt: skip
+        phase = "Succeeded" if code == 0 else "Failed"
+        await self._set_status(pod, {"phase": phase, "containerStatuses": [_container_status(pod, state, ready=False)]})
+        await self._stop(pod.raw["metadata"]["uid"], keep=True)
+        pod.raw["metadata"]["labels"] = pod.raw["metadata"]["labels"] | {labels.ROLE: "ended"}
+
+    async def _set_status(self, pod: Pod, status: Object) -> None:
+        await self.kube.patch(Kind.POD, self.namespace, pod.name, {"status": status}, part="status")
+
+    async def _stop(self, uid: str, *, keep: bool = False) -> None:
+        pod = self.world.pods.get(uid)
+        if pod is not None and pod.runner is not None:
+            await pod.runner.cleanup()
+            pod.runner = None
+        if not keep:
+            self.world.pods.pop(uid, None)
+
+    async def _delete(self, raw: Object) -> None:
+        meta = raw["metadata"]
+        await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=0)
+
+
+def _container_status(pod: Pod, state: Object, *, ready: bool) -> Object:
+    return {"name": pod.raw["spec"]["containers"][0]["name"], "image": "i", "imageID": "i", "ready": ready,
+            "restartCount": pod.restarts, "state": state}  # fmt: skip
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _owner(pod: Object) -> str:
+    return str(next((o["uid"] for o in pod["metadata"].get("ownerReferences", [])), ""))
+
+
+def _cost(pod: Object) -> int:
+    return int(pod["metadata"].get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
+
+
+__all__ = ["EPISODES", "Pod", "PretendCluster", "World", "tasks"]

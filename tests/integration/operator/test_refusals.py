@@ -1,0 +1,61 @@
+"""A run that must not start does not start, says why, and starts when the reason is gone."""
+
+from tests.integration.operator.conftest import Stage, condition
+from tests.integration.operator.test_run_life import complete
+
+from spade_operator.kube import Object
+from spade_operator.records import Kind
+
+
+def refused(kind: str, reason: str):
+    def look(run: Object) -> Object | None:
+        return run if condition(run, kind)[:2] == ("False", reason) else None
+
+    return look
+
+
+async def test_spec_that_only_the_resolved_settings_show_to_be_wrong_is_not_accepted(stage: Stage) -> None:
+    await stage.create_run(play={"sampling": {"topP": 0.9}})
+    async with stage.operator():
+        run = await stage.until("refusal", refused("Accepted", "InvalidSpec"))
+        assert "play.sampling cuts the distribution" in condition(run, "Accepted")[2]
+        await stage.create_run("good", rollouts=1)
+        await stage.until("another run is not held up", complete, name="good")
+    assert {p["metadata"]["labels"]["spade.dev/run"] for p in await stage.items(Kind.SERVICE)} == {"good"}
+
+
+async def test_refused_preparation_is_shown_and_repeated_by_retry(stage: Stage) -> None:
+    stage.cluster.world.accepted = False
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        run = await stage.until("refusal", refused("Accepted", "ModelNotMoe"))
+        assert "no experts" in condition(run, "Accepted")[2]
+        assert not await stage.items(Kind.DEPLOYMENT)
+        stage.cluster.world.accepted = True
+        await stage.change(retry=1)
+        await stage.until("completion", complete)
+
+
+async def test_run_in_no_gvisor_does_not_start(stage: Stage) -> None:
+    stage.cluster.world.gvisor = False
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        await stage.until("refusal", refused("Isolated", "NotGVisor"))
+        await _only_sandbox_and_beacon(stage)
+
+
+async def test_run_in_an_open_network_does_not_start(stage: Stage) -> None:
+    stage.cluster.world.network_open = True
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        run = await stage.until("refusal", refused("Isolated", "NetworkOpen"))
+        assert "outside" in condition(run, "Isolated")[2]
+        await _only_sandbox_and_beacon(stage)
+
+
+async def _only_sandbox_and_beacon(stage: Stage) -> None:
+    pods = await stage.items(Kind.POD)
+    assert {p["metadata"]["labels"]["spade.dev/role"] for p in pods} <= {"sandbox", "beacon", "prepare"}
+    for pod in pods:
+        if pod["metadata"]["labels"]["spade.dev/role"] == "sandbox":
+            assert not [c for c in pod["status"]["conditions"] if c["type"] == "spade.dev/isolated"]

@@ -1,0 +1,95 @@
+"""A run goes from creation to Complete against a real API server, and says on the way how it goes."""
+
+import json
+import re
+
+from tests.integration.operator.conftest import Stage, condition
+from tests.integration.operator.pretend import EPISODES
+
+from spade_contracts.metrics import METRICS
+from spade_operator.kube import Object
+from spade_operator.records import Kind
+
+WRITES_PER_ROLLOUT = 12
+WRITING = ("create", "apply", "update", "patch", "delete")
+
+
+def complete(run: Object) -> bool:
+    return condition(run, "Complete")[0] == "True"
+
+
+def writes(metrics: str) -> int:
+    """Writes that the operator counted, Lease renewals excluded."""
+    pattern = r'spade_api_requests_total\{code="[^"]*",resource="(\w+)",verb="(\w+)"\} ([0-9.]+)'
+    return sum(int(float(n)) for what, verb, n in re.findall(pattern, metrics) if verb in WRITING and what != "leases")
+
+
+async def test_run_goes_from_creation_to_complete_within_its_write_budget(stage: Stage) -> None:
+    await stage.create_run(rollouts=6, history={"envBatches": 1, "rolloutJobs": 2})
+    async with stage.operator():
+        await stage.until("rollout 2", lambda run: run.get("status", {}).get("rollout") == 2)
+        before = writes(await stage.page("/metrics"))
+        await stage.until("rollout 4", lambda run: run["status"]["rollout"] == 4)
+        in_one_cycle = writes(await stage.page("/metrics")) - before
+        run = await stage.until("completion", lambda run: run if complete(run) else None)
+        await stage.until("its pods are gone", lambda run: not stage.cluster.world.pods)
+        metrics = await stage.page("/metrics")
+
+    assert in_one_cycle / 2 <= WRITES_PER_ROLLOUT
+    status, world = run["status"], stage.cluster.world
+    assert (status["phase"], status["rollout"], status["cycle"], status["policyVersion"]) == ("Complete", 6, 2, 6)
+    assert (world.designed, world.played, world.trained) == ([0, 1, 2], [0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6])
+    assert status["episodes"] == {"scored": 66, "scored/hinted": 24, "truncated": 6}
+    assert status["environments"] == {"accepted": 18, "parse/syntax": 6}
+    assert status["proofs"] == {"verified": 7}, "policy 0 is proven like any other"
+    assert [figures["rollout"] for figures in status["rollouts"]] == [0, 1, 2, 3, 4, 5]
+    assert {"design", "before_play", "play", "before_train", "train"} <= set(status["rollouts"][0]["stageSeconds"])
+    assert status["rollouts"][-1]["proof"] == "verified"
+    assert status["storageUri"] == f"file:///storage/{stage.namespace}/mini"
+
+    for kind in (Kind.DEPLOYMENT, Kind.JOB, Kind.POD):
+        assert not await stage.items(kind), f"a complete run holds no {kind}"
+    assert len(await stage.items(Kind.BATCH)) == 1
+    assert len(await stage.items(Kind.ROLLOUT)) == 2
+    for child in (*await stage.items(Kind.BATCH), *await stage.items(Kind.ROLLOUT)):
+        assert condition(child, "Complete")[0] == "True"
+    assert [c["metadata"]["name"] for c in await stage.items(Kind.CLAIM)] == ["mini-storage"]
+    missing = {
+        m.name for m in METRICS if m.exporter == "operator" and not re.search(rf"^# TYPE {m.name} ", metrics, re.M)
+    }
+    assert not missing
+
+
+async def test_operator_leaves_no_finalizer_and_no_annotation_on_what_users_made(stage: Stage) -> None:
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        run = await stage.until("completion", lambda run: run if complete(run) else None)
+    assert "finalizers" not in run["metadata"]
+    assert "annotations" not in run["metadata"]
+    assert {entry["manager"] for entry in run["metadata"]["managedFields"] if entry.get("subresource")} == {
+        "spade-operator"
+    }
+
+
+async def test_live_page_counts_episodes_that_status_does_not(stage: Stage) -> None:
+    stage.cluster.world.hold_play = True
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
+        view = {}
+        while not view.get("episodes_planned"):
+            view = json.loads(await stage.page(f"/runs/{stage.namespace}/mini"))
+        metrics = await stage.page("/metrics")
+    assert (view["phase"], view["episodes_done"], view["episodes_planned"]) == ("Playing", 5, EPISODES)
+    assert f"(5 of {EPISODES} episodes)" in view["doing"]
+    assert f'spade_rollout_episodes_done{{namespace="{stage.namespace}",run="mini"}} 5.0' in metrics
+
+
+async def test_complete_run_goes_on_when_its_rollouts_grow(stage: Stage) -> None:
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        await stage.until("completion", complete)
+        await stage.change(rollouts=2)
+        await stage.until("it runs again", lambda run: not complete(run))
+        await stage.until("completion", complete)
+    assert stage.cluster.world.played == [0, 1]
