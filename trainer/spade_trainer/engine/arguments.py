@@ -104,7 +104,9 @@ def vllm_environment(base: Mapping[str, str], scratch: Path, *, cpu: bool, threa
         "TMPDIR": str(scratch),
         "VLLM_CACHE_ROOT": str(scratch / "vllm"),
         "XDG_CACHE_HOME": str(scratch / "cache"),
-        "VLLM_LOGGING_LEVEL": "WARNING",
+        # Its warnings are about what is set on purpose here: the socket's open routes, eager mode, the missing tokenizer.
+        "VLLM_LOGGING_LEVEL": "ERROR",
+        "PYTHONWARNINGS": "ignore",
     }
     fixed = {
         "VLLM_SERVER_DEV_MODE": "1",

@@ -7,7 +7,6 @@ itself once more in a subprocess to look at the class, which costs as much as th
 """
 
 import ctypes
-import logging
 import os
 import signal
 import sys
@@ -21,8 +20,6 @@ def main() -> None:
     """Serve until a signal."""
     end_with_parent()
     architecture = sys.argv.pop(1)
-    # It tries to render a chat at start, which needs the tokenizer that a server of token ids does not load.
-    logging.getLogger("vllm.renderers.base").setLevel(logging.ERROR)
     if architecture != "-":
         register(architecture)
     from vllm.entrypoints.launchers.api_server.entry import main as serve
