@@ -145,6 +145,7 @@ class Zygote:
         self._control = control
         self._loop = asyncio.get_running_loop()
         self._number = 0
+        self._turn = asyncio.Lock()
         self._forking: dict[int, asyncio.Future[int]] = {}
         self._ends: dict[int, asyncio.Future[Ended]] = {}
         self._processes: dict[int, int] = {}
@@ -166,7 +167,14 @@ class Zygote:
             raise PodBroken("the zygote did not start; its error is in this pod's log")
 
     async def fork(self) -> Cell:
-        """A new cell, waiting for its first order. Raises PodBroken."""
+        """A new cell, waiting for its first order. Raises PodBroken.
+
+        One at a time, as the zygote works, so that the deadline is that of one fork and not of a queue.
+        """
+        async with self._turn:
+            return await self._fork()
+
+    async def _fork(self) -> Cell:
         self._number += 1
         number = self._number
         ours, theirs = socket.socketpair()

@@ -14,7 +14,7 @@ from pathlib import Path
 from spade_contracts.protocol import FaultKind
 from spade_sandbox.pod.supervisor import Cell, CellFault
 
-PERIOD_SECONDS = 0.5
+PERIOD_SECONDS = 1.0
 SLACK_BYTES = 32 * 2**20
 """Above the limit by this much at most: pages that the interpreter shares with the zygote are counted too."""
 _PARENT, _RESIDENT_PAGES = 1, 21

@@ -19,6 +19,8 @@ from typing import Any
 from spade_sandbox.pod import cell, libraries, linux, walls
 
 MAX_ORDER_BYTES = 4096
+NICENESS = 10
+"""Programs yield to the server where the kernel heeds it, so that a spinning one cannot starve its answers."""
 FORK_SECONDS = 20.0
 """Deadline of the first process's work, which is all ours; past it the pod is broken."""
 
@@ -135,6 +137,7 @@ def _become_cell(descriptor: int) -> None:
     """Keep the one socket and /dev/null, nothing else of the zygote's."""
     try:
         os.setsid()
+        os.nice(NICENESS)
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDWR)
