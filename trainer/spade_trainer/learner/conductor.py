@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spade_contracts.errors import SpadeError
-from spade_contracts.manifests import StepManifest
 from spade_contracts.statuses import LearnerState, LearnerTarget, StepFigures
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.figures import Figures, IdleClock
 from spade_trainer.learner.group import Command, Group, Kind, Stepped
 from spade_trainer.learner.plan import Work, checkpoint_due, next_work
+from spade_trainer.learner.replay import compare
 from spade_trainer.store import layout, manifests, retention, timings
 from spade_trainer.store.objects import Store, exists
 from spade_trainer.weights.probe import Expected
@@ -23,17 +22,6 @@ IDLE_SECONDS = 0.5
 KEEP_POLICIES = 4
 KEEP_CHECKPOINTS = 2
 log = logging.getLogger(__name__)
-
-
-class ReplayDiverged(SpadeError):
-    """A replayed step did not give what its manifest records."""
-
-    def __init__(self, rollout: int, what: str) -> None:
-        self.rollout = rollout
-        super().__init__(
-            f"the replay of the step on rollout {rollout} gave {what} than its manifest records.",
-            remedy="Replay is exact only with the ranks, threads, image and kind of machine of the recorded step.",
-        )
 
 
 @dataclass(frozen=True)
@@ -117,17 +105,6 @@ class Conductor:
         )
         expected = Expected(policy_version=version, new=self.group.new, old=self.group.old, canary=canary)
         self.board.change(assignment=Assignment(policy, self.group.tokens, expected))
-
-
-def compare(recorded: StepManifest, replayed: StepManifest) -> None:
-    """Raise ReplayDiverged unless a replayed step used the recorded samples and gave the recorded parameters."""
-    if recorded.samples_sha256 != replayed.samples_sha256:
-        raise ReplayDiverged(recorded.rollout, "other samples")
-    if recorded.parameter_sha256 != replayed.parameter_sha256:
-        ranks = f" (on {replayed.world_size} ranks, recorded on {recorded.world_size})"
-        raise ReplayDiverged(
-            recorded.rollout, "other parameters" + (ranks if replayed.world_size != recorded.world_size else "")
-        )
 
 
 def _figures(stepped: Stepped) -> StepFigures:

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import queue
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from typing import Any
 
 import torch
@@ -94,21 +95,44 @@ def optimizer_section() -> Iterator[None]:
 
 
 def apply() -> None:
-    """Apply every remedy that holds for the whole process. Call once, before any Megatron object is built.
+    """Apply every remedy that holds for the whole process, before Megatron is imported. Again does no harm.
 
     Raises UnknownMegatron without CUDA and with another megatron-core than the one these were written for.
     """
     if not needed():
         return
-    version = importlib.import_module("megatron.core.package_info").__version__
-    if version != KNOWN_MEGATRON:
-        raise UnknownMegatron(version)
+    check_version()
+    _no_compiler()
     _devices_and_streams()
     _generators()
     _router()
     _dispatcher()
     _adam()
     _checkpoint_writer()
+
+
+def installed_megatron() -> str:
+    """Version of the installed megatron-core, found without importing it."""
+    return metadata.version("megatron-core")
+
+
+def check_version() -> None:
+    """Raise UnknownMegatron unless the installed megatron-core is the one that the remedies are for."""
+    version = installed_megatron()
+    if version != KNOWN_MEGATRON:
+        raise UnknownMegatron(version)
+
+
+def _no_compiler() -> None:
+    """Megatron compiles small functions for speed; here that costs more than it saves, and the image has no compiler.
+
+    It asks for the compiler while it is imported, so this comes first.
+    """
+
+    def eager(function: Any = None, **_options: object) -> Any:
+        return function if function is not None else eager
+
+    torch.compile = eager
 
 
 def _devices_and_streams() -> None:

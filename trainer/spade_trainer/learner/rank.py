@@ -1,18 +1,18 @@
-"""One rank of the learner, as torchrun starts it.
+"""One rank of the learner, as torchrun's agent starts it.
 
-Rank 0 answers HTTP from its first moment: its servers and the proofs run in a thread of their own, which is started
-before torch is imported. An error that trying again cannot cure stays readable in the status for a while before the
-process ends; any other ends it at once. Either way torchrun ends the group.
+Rank 0 answers HTTP from its first moment: its servers and the proofs run in a thread of their own. An error that trying
+again cannot cure stays readable in the status for a while before the process ends; any other ends it at once. Either
+way torchrun ends the group.
 """
 
 import asyncio
+import ctypes
 import logging
 import os
-import sys
+import signal
 import threading
 import time
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 
 from aiohttp import web
@@ -22,6 +22,7 @@ from spade_contracts.statuses import LearnerState
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.engines import keep_proven
 from spade_trainer.learner.figures import Figures, new_figures
+from spade_trainer.learner.replay import ReplayDiverged
 from spade_trainer.learner.server import control_app, open_app
 from spade_trainer.learner.settings import Settings, read_settings
 from spade_trainer.store import manifests
@@ -33,14 +34,17 @@ LINGER_SECONDS = 60.0
 """How long a failed learner can still be asked why."""
 TERMINATION_LOG = Path("/dev/termination-log")
 MAX_ERROR = 2000
+PR_SET_PDEATHSIG = 1
 log = logging.getLogger("spade_learner")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of every rank; never returns."""
+def run_rank(*arguments: str) -> None:
+    """Entry point of every rank, with the console script's arguments; never returns."""
     rank = int(os.environ["RANK"])
-    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s %(name)s[{rank}]: %(message)s")
-    settings = read_settings(list(sys.argv[1:] if arguments is None else arguments))
+    form = f"%(asctime)s %(levelname)s %(name)s[{rank}]: %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, force=True)
+    _own_signals()
+    settings = read_settings(arguments)
     if rank == 0:
         board, figures = Board(uuid.uuid4().hex), new_figures()
         _serve_in_thread(settings, board, figures)
@@ -124,7 +128,7 @@ async def _serve(settings: Settings, board: Board, figures: Figures, opened: thr
 def _show(board: Board, error: SpadeError) -> None:
     """Say in the status and in the pod's termination message why the learner fails."""
     text = str(error)[:MAX_ERROR]
-    rollout = getattr(error, "rollout", None) if type(error).__name__ == "ReplayDiverged" else None
+    rollout = error.rollout if isinstance(error, ReplayDiverged) else None
     board.change(work=LearnerState.FAILED, error=text, replay_diverged=rollout)
     try:
         if TERMINATION_LOG.exists():
@@ -139,5 +143,8 @@ def _end(code: int) -> None:
     os._exit(code)
 
 
-if __name__ == "__main__":
-    main()
+def _own_signals() -> None:
+    """End at once on SIGTERM, which costs nothing because storage is safe, and when the agent dies, however it dies."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
