@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -25,11 +26,21 @@ from spade_cluster.settings import (
     POD_BRIDGE,
     POD_CIDR,
     SERVICE_CIDR,
+    STAND_IN_ADDRESSES,
+    STAND_IN_PORTS,
     Layout,
 )
 from spade_cluster.system_images import PAUSE_IMAGE
 
-STOP_ORDER = ("kube-router", "kube-proxy", "kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
+STOP_ORDER = (
+    "stand-ins",
+    "kube-router",
+    "kube-proxy",
+    "kube-scheduler",
+    "kube-controller-manager",
+    "kube-apiserver",
+    "etcd",
+)
 """What ends after the kubelet and the containers; containerd is the last."""
 
 
@@ -204,6 +215,17 @@ def programs(layout: Layout, binaries: Path) -> list[Program]:
             config_files=(pki / "kube-router.crt",),
             environment=path,
         ),
+        Program(
+            "stand-ins",
+            (
+                "/usr/bin/python3",
+                str(config / "stand_ins.py"),
+                *(f"{host}:{port}" for host, port in zip(STAND_IN_ADDRESSES, STAND_IN_PORTS, strict=True)),
+            ),
+            ready=lambda: all(map(_accepts, STAND_IN_ADDRESSES, STAND_IN_PORTS)),
+            config_files=(config / "stand_ins.py",),
+            environment=path,
+        ),
     ]
 
 
@@ -224,3 +246,12 @@ def _answers(url: str, *, authority: Path | None = None) -> bool:
             return bool(answer.status == 200)
     except (OSError, urllib.error.URLError):
         return False
+
+
+def _accepts(host: str, port: int) -> bool:
+    """Tell whether somebody accepts TCP connections there."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -15,7 +15,9 @@ NODE_BRIDGE = "spade-node"
 POD_BRIDGE = "spade-pods"
 NODE_ADDRESS = "172.31.255.1"
 STAND_IN_ADDRESSES = ("172.31.255.2", "172.31.255.3")
-"""Addresses of this machine that tests let stand for a metadata service and for an outside host."""
+"""Addresses of this machine that stand for a metadata service and for an outside host in the isolation probe."""
+STAND_IN_PORTS = (80, 443)
+"""Where each of them listens."""
 POD_CIDR = "10.244.0.0/24"
 SERVICE_CIDR = "10.96.0.0/16"
 API_SERVICE_ADDRESS = "10.96.0.1"
