@@ -38,7 +38,7 @@ class RolloutRow:
 
 
 def closing_table(store: Store) -> tuple[RolloutRow, ...]:
-    """The finished rollouts of a run, in order. Raises InvalidInput if storage holds what this version does not write."""
+    """The finished rollouts of a run, in order. Raises InvalidInput if storage holds what we do not write."""
     method = manifests.read_run(store).method
     rows = []
     for rollout in manifests.finished(store, layout.ROLLOUTS, layout.ROLLOUT):

@@ -28,6 +28,9 @@ from spade_trainer.workers.parts import wait_for_parts
 from spade_trainer.workers.progress import Progress
 from spade_trainer.workers.surroundings import Surroundings, read_token
 
+SESSION_WAIT_SECONDS = 1800.0
+"""How long an episode may wait for a sandbox: a small pool is slow, not broken, and a growing one needs its time."""
+
 
 async def play(task: PlayTask, around: Surroundings, progress: Progress, figures: Figures) -> PlaySummary:
     """Play what is missing of this worker's share; a finished rollout is left alone.
@@ -87,7 +90,8 @@ async def _play_environments(
 
         def open_session(source: str) -> AbstractAsyncContextManager[SandboxSession]:
             domain = method.environments.domain
-            return sandboxes.session(source, method.limits, domain, max_turns=method.play.max_turns)
+            turns = method.play.max_turns
+            return sandboxes.session(source, method.limits, domain, max_turns=turns, wait_seconds=SESSION_WAIT_SECONDS)
 
         table = Table(
             method=method,
