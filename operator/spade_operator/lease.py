@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from spade_contracts.errors import SpadeError
 from spade_operator.kube import LEASE, Conflict, Kube, NotFound, Object
 
-DURATION_SECONDS = 15.0
-RENEW_SECONDS = 4.0
+RENEWALS_PER_DURATION = 4
 RETRY_SECONDS = 1.0
 log = logging.getLogger("spade.lease")
 
@@ -65,57 +64,65 @@ def may_take(seen: Seen | None, holder: str, identity: str, now: float, duration
     return seen is not None and now - seen.since >= duration
 
 
-async def keep(kube: Kube, leadership: Leadership, *, namespace: str, name: str, identity: str) -> None:
+@dataclass(frozen=True)
+class Claim:
+    """Which lease, in whose name, for how long at a time."""
+
+    namespace: str
+    name: str
+    identity: str
+    duration_seconds: float
+
+
+async def keep(kube: Kube, leadership: Leadership, claim: Claim) -> None:
     """Hold the lease as much as possible, until cancelled; then give it back."""
     seen: Seen | None = None
     try:
         while True:
             began = leadership.clock()
             try:
-                seen = await _try_once(kube, leadership, seen, namespace=namespace, name=name, identity=identity)
+                seen = await _try_once(kube, leadership, claim, seen)
             except (SpadeError, KeyError, ValueError) as error:
-                log.warning("lease %s/%s: %s", namespace, name, error)
+                log.warning("lease %s/%s: %s", claim.namespace, claim.name, error)
             if leadership.holds():
                 leadership.lost.clear()
                 leadership.gained.set()
             elif leadership.gained.is_set():
-                log.error("lease %s/%s is lost; acting stops", namespace, name)
+                log.error("lease %s/%s is lost; acting stops", claim.namespace, claim.name)
                 leadership.gained.clear()
                 leadership.lost.set()
-            pause = RENEW_SECONDS if leadership.held_until > began + DURATION_SECONDS - 1 else RETRY_SECONDS
-            await asyncio.sleep(pause)
+            renewed = leadership.held_until >= began + claim.duration_seconds
+            await asyncio.sleep(claim.duration_seconds / RENEWALS_PER_DURATION if renewed else RETRY_SECONDS)
     finally:
         if leadership.holds():
             leadership.held_until = float("-inf")
-            await asyncio.shield(_give_back(kube, namespace, name, identity))
+            await asyncio.shield(_give_back(kube, claim))
 
 
-async def _try_once(
-    kube: Kube, leadership: Leadership, seen: Seen | None, *, namespace: str, name: str, identity: str
-) -> Seen | None:
+async def _try_once(kube: Kube, leadership: Leadership, claim: Claim, seen: Seen | None) -> Seen | None:
     """Take or renew; returns what was seen of a rival."""
     began = leadership.clock()
     try:
-        lease = await kube.get(LEASE, namespace, name)
+        lease = await kube.get(LEASE, claim.namespace, claim.name)
     except NotFound:
         lease = {}
     spec: Object = lease.get("spec") or {}
     holder, renewed = spec.get("holderIdentity") or "", spec.get("renewTime") or ""
     if seen is None or (seen.holder, seen.renewed) != (holder, renewed):
         seen = Seen(holder, renewed, began)
-    duration = float(spec.get("leaseDurationSeconds") or DURATION_SECONDS)
-    if not may_take(seen, holder, identity, began, duration):
+    duration = float(spec.get("leaseDurationSeconds") or claim.duration_seconds)
+    if not may_take(seen, holder, claim.identity, began, duration):
         return seen
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    same = holder == identity
+    same = holder == claim.identity
     wanted: Object = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
-        "metadata": {"name": name, "namespace": namespace}
+        "metadata": {"name": claim.name, "namespace": claim.namespace}
         | ({"resourceVersion": lease["metadata"]["resourceVersion"]} if lease else {}),
         "spec": {
-            "holderIdentity": identity,
-            "leaseDurationSeconds": int(DURATION_SECONDS),
+            "holderIdentity": claim.identity,
+            "leaseDurationSeconds": max(1, round(claim.duration_seconds)),
             "acquireTime": spec.get("acquireTime", now) if same else now,
             "renewTime": now,
             "leaseTransitions": int(spec.get("leaseTransitions") or 0) + (0 if same else 1),
@@ -125,16 +132,16 @@ async def _try_once(
         await (kube.update(wanted) if lease else kube.create(wanted))
     except Conflict:
         return seen  # a rival was faster
-    leadership.held_until = began + DURATION_SECONDS
+    leadership.held_until = began + claim.duration_seconds
     return seen
 
 
-async def _give_back(kube: Kube, namespace: str, name: str, identity: str) -> None:
+async def _give_back(kube: Kube, claim: Claim) -> None:
     """Leave the lease without a holder, so that a successor need not wait."""
     try:
-        lease = await kube.get(LEASE, namespace, name)
-        if lease["spec"].get("holderIdentity") == identity:
+        lease = await kube.get(LEASE, claim.namespace, claim.name)
+        if lease["spec"].get("holderIdentity") == claim.identity:
             lease["spec"]["holderIdentity"] = ""
             await kube.update(lease)
     except SpadeError as error:
-        log.warning("lease %s/%s could not be given back: %s", namespace, name, error)
+        log.warning("lease %s/%s could not be given back: %s", claim.namespace, claim.name, error)

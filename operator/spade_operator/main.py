@@ -21,7 +21,7 @@ from spade_operator.http_server import make_app, serve
 from spade_operator.keys import Key, keys_of
 from spade_operator.kube import Kube
 from spade_operator.kube_config import find_connection
-from spade_operator.lease import Leadership
+from spade_operator.lease import Claim, Leadership
 from spade_operator.lists import first_list, queue_all, resync
 from spade_operator.metrics import make_telemetry
 from spade_operator.polling import Poller
@@ -69,15 +69,13 @@ async def operate(environment: Mapping[str, str]) -> None:
             silent = loop.time() - poller.last_round
             return f"no polling round for {silent:.0f} s" if poller.last_round and silent > SILENT_SECONDS else ""
 
+        claim = Claim(site.operator_namespace, settings.lease_name, settings.identity, settings.lease_seconds)
         runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
         await _until_one_ends(
             _watch(site, Memory(facts, queue, connection)),
-            lease.keep(
-                kube, leadership, namespace=site.operator_namespace, name=settings.lease_name,
-                identity=settings.identity,
-            ),
+            lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
             poller.run(leadership.holds),

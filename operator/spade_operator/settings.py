@@ -20,6 +20,8 @@ class Settings:
     identity: str
     """Holder's name in the lease; unique for each process."""
     lease_name: str
+    lease_seconds: float
+    """How long a silent holder keeps the lease; a successor of a killed operator waits so long."""
     http_host: str
     http_port: int
     workers: int
@@ -34,6 +36,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         site_file=Path(environment.get("SPADE_SITE") or SITE_PATH),
         identity=environment.get("SPADE_IDENTITY") or f"{socket.gethostname()}-{os.getpid()}",
         lease_name=environment.get("SPADE_LEASE") or "spade-operator",
+        lease_seconds=_number(environment, "SPADE_LEASE_SECONDS", 15, 3, 300),
         http_host=environment.get("SPADE_HTTP_HOST") or "0.0.0.0",  # noqa: S104  # NetworkPolicy decides who comes
         http_port=int(_number(environment, "SPADE_HTTP_PORT", OPERATOR_METRICS, 1, 65535)),
         workers=int(_number(environment, "SPADE_WORKERS", 16, 1, 256)),

@@ -7,10 +7,19 @@ from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
+SCHEMES = ("package:", "file:///")
+"""What we ship, and what lies in run storage."""
+
 
 def check(spec: SpadeRunSpec) -> None:
     """Raise InvalidInput, naming the field and what to write, for a spec that cannot run. `spade check` calls this."""
-    spec.method()
+    method = spec.method()
+    for where, uri in (
+        ("spec.model.uri", spec.model.uri),
+        ("spec.environments.corpus.uri", method.environments.corpus.uri),
+    ):
+        if not uri.startswith(SCHEMES):
+            raise InvalidInput(where, f"{uri!r} cannot be read", remedy="Write package:NAME or file:///PATH.")
     sandbox = spec.sandbox
     if sandbox.min_pods > sandbox.max_pods:
         raise InvalidInput(

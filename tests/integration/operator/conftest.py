@@ -108,7 +108,7 @@ class Stage:
                     process.kill()
                     await process.wait()
 
-    async def start_operator(self) -> asyncio.subprocess.Process:
+    async def start_operator(self, http_port: int | None = None) -> asyncio.subprocess.Process:
         """A new operator process."""
         paths = [str(ROOT / part) for part in ("contracts", "operator")]
         environment = {
@@ -117,8 +117,9 @@ class Stage:
             "KUBECONFIG": str(self.server.kubeconfig),
             "SPADE_SITE": str(self.site_file),
             "SPADE_HTTP_HOST": "127.0.0.1",
-            "SPADE_HTTP_PORT": str(self.http_port),
+            "SPADE_HTTP_PORT": str(http_port or self.http_port),
             "SPADE_RESYNC_SECONDS": "30",
+            "SPADE_LEASE_SECONDS": "4",
         }
         with self.log.open("ab") as log:
             return await asyncio.create_subprocess_exec(

@@ -1,6 +1,7 @@
 """A cluster without nodes for the operator's tests: controllers, kubelet, and every process of a run, in one loop.
 
-The API server is real, and there is no garbage collector; Deployments and Jobs get pods here, pods get loopback addresses and status ports, and learner,
+The API server is real, and there is no garbage collector. Deployments and Jobs get pods here, pods get loopback
+addresses and status ports, and learner,
 engines, workers, sandboxes and beacon answer as the real ones do. Nothing here knows what the operator will do.
 """
 
@@ -252,8 +253,8 @@ class PretendCluster:
         else:
             summary = PlaySummary(
                 rollout=task["rollout"], planned=EPISODES, outcomes={Outcome.SCORED: 11, Outcome.TRUNCATED: 1},
-                hinted=4, hinted_outcomes={Outcome.SCORED: 4}, learnable_fraction=0.5, mean_return=0.25, tokens=10, seconds=1.0,
-                verifier_failures={"success_with_error": 1}, storage_uri=task["run"]["storage_uri"],
+                hinted=4, hinted_outcomes={Outcome.SCORED: 4}, learnable_fraction=0.5, mean_return=0.25, tokens=10,
+                seconds=1.0, verifier_failures={"success_with_error": 1}, storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
             self.world.played.append(task["rollout"])
         await self._ended(pod, 0, summary.model_dump_json())

@@ -1,12 +1,16 @@
 """What is lost is made again: the operator, the learner, a sandbox pod; suspension gives every pod back."""
 
-import asyncio
 import signal
 
 from tests.integration.operator.conftest import Stage, condition
 from tests.integration.operator.test_run_life import complete
 
+from spade_operator.kube import Object
 from spade_operator.records import Kind
+
+
+def playing(run: Object) -> bool:
+    return bool(run.get("status", {}).get("phase") == "Playing")
 
 
 async def test_killed_operator_is_succeeded_by_another_that_goes_on(stage: Stage) -> None:
@@ -14,7 +18,7 @@ async def test_killed_operator_is_succeeded_by_another_that_goes_on(stage: Stage
     world.hold_play = True
     await stage.create_run(rollouts=2)
     first = await stage.start_operator()
-    await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
+    await stage.until("playing", playing)
     first.send_signal(signal.SIGKILL)
     await first.wait()
     world.hold_play = False
@@ -25,94 +29,72 @@ async def test_killed_operator_is_succeeded_by_another_that_goes_on(stage: Stage
 
 
 async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given_back(stage: Stage) -> None:
-    async with stage.operator():
+    async with stage.operator() as first:
         await stage.create_run(rollouts=1)
-        await stage.until("completion", complete)
-    lease = await stage.kube.get("Lease", stage.namespace, "spade-operator")
-    assert lease["spec"]["holderIdentity"] == "", "it is given back at SIGTERM"
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    async with stage.operator():
-        await stage.create_run("other", rollouts=1)
-        await stage.until("completion", complete, name="other")
-    assert loop.time() - began < 15, "it did not wait for the lease to expire"
+        await stage.until("somebody leads", lambda run: run.get("status"))
+        second = await stage.start_operator(http_port=stage.http_port + 1)
+        try:
+            holder = (await stage.kube.get("Lease", stage.namespace, "spade-operator"))["spec"]["holderIdentity"]
+            assert holder.endswith(f"-{first.pid}")
+            first.send_signal(signal.SIGTERM)
+            await first.wait()
+            await stage.until("completion", complete)
+            holder = (await stage.kube.get("Lease", stage.namespace, "spade-operator"))["spec"]["holderIdentity"]
+            assert holder.endswith(f"-{second.pid}")
+        finally:
+            second.send_signal(signal.SIGTERM)
+            await second.wait()
 
 
-async def test_suspended_run_gives_every_pod_back_and_goes_on_where_it_was(stage: Stage) -> None:
-    world = stage.cluster.world
-    world.hold_play = True
-    await stage.create_run(rollouts=2)
-    async with stage.operator():
-        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
-        await stage.until("a worker", lambda run: stage.cluster.of_role("worker"))
-        await stage.change(suspend="Now")
-        await stage.until("suspended", lambda run: condition(run, "Suspended")[0] == "True")
-        assert not await stage.items(Kind.POD)
-        assert not await stage.items(Kind.DEPLOYMENT)
-        world.hold_play = False
-        await stage.change(suspend="Never")
-        run = await stage.until("completion", lambda run: run if complete(run) else None, 60)
-    assert world.designed == [0]
-    assert world.played == [0, 1]
-    assert run["status"]["restarts"] == {}, "a suspension is no restart"
-
-
-async def test_run_suspended_at_a_boundary_finishes_its_rollout_first(stage: Stage) -> None:
+async def test_run_is_suspended_at_once_or_at_a_boundary_and_goes_on_where_it_was(stage: Stage) -> None:
     world = stage.cluster.world
     world.hold_play = True
     await stage.create_run(rollouts=3)
     async with stage.operator():
-        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
+        await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
+        await stage.change(suspend="Now")
+        await stage.until("suspended", lambda run: condition(run, "Suspended")[0] == "True")
+        assert not await stage.items(Kind.POD)
+        assert not await stage.items(Kind.DEPLOYMENT)
+        await stage.change(suspend="Never")
+        await stage.until("playing again", lambda run: playing(run) and stage.cluster.of_role("worker"))
+
         await stage.change(suspend="AtBoundary")
         await stage.until("it says so", lambda run: condition(run, "Suspended")[1] == "Suspending")
         world.hold_play = False
         run = await stage.until("suspended", lambda run: run if condition(run, "Suspended")[0] == "True" else None)
         assert (run["status"]["rollout"], world.played) == (1, [0])
         await stage.change(suspend="Never")
-        await stage.until("completion", complete, 60)
+        run = await stage.until("completion", lambda run: run if complete(run) else None, 60)
+    assert (world.designed, world.played) == ([0, 1], [0, 1, 2])
+    assert run["status"]["restarts"] == {}, "a suspension is no restart"
 
 
-async def test_lost_learner_is_replaced_as_a_group_and_counted(stage: Stage) -> None:
-    stage.cluster.world.hold_play = True
+async def test_each_lost_part_is_replaced_proven_anew_and_counted_once(stage: Stage) -> None:
+    cluster = stage.cluster
+    cluster.world.hold_play = True
     await stage.create_run(rollouts=2)
     async with stage.operator():
-        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
-        (learner,) = stage.cluster.of_role("learner")
-        await stage.cluster.kill(learner)
-        run = await stage.until("the next group", lambda run: run if run["status"].get("learnerAttempt") == 1 else None)
-        assert run["status"]["restarts"]["learner"] == {"sinceProgress": 1, "total": 1}
-        stage.cluster.world.hold_play = False
-        run = await stage.until("completion", lambda run: run if complete(run) else None, 60)
-    assert run["status"]["restarts"]["learner"] == {"sinceProgress": 0, "total": 1}, "progress refills the budget"
+        await stage.until("playing", playing)
+        (learner,), (engine,), (sandbox,) = (cluster.of_role(role) for role in ("learner", "engine", "sandbox"))
 
-
-async def test_sandbox_restarted_in_place_is_replaced_by_a_pod_that_proves_itself_anew(stage: Stage) -> None:
-    stage.cluster.world.hold_play = True
-    await stage.create_run(rollouts=1)
-    async with stage.operator():
-        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
-        (pod,) = stage.cluster.of_role("sandbox")
-        await stage.cluster.kill(pod)
-        run = await stage.until(
+        await cluster.kill(learner)
+        await stage.until("the next group", lambda run: run["status"].get("learnerAttempt") == 1)
+        await cluster.kill(sandbox)
+        await stage.until(
             "another pod is admitted",
-            lambda run: run if run["status"]["admitted"] and pod.name not in run["status"]["admitted"] else None,
+            lambda run: run["status"]["admitted"] and sandbox.name not in run["status"]["admitted"],
         )
-        assert run["status"]["restarts"]["sandbox"]["total"] == 1
-        stage.cluster.world.hold_play = False
-        await stage.until("completion", complete, 60)
-
-
-async def test_restarted_engine_serves_nothing_until_it_is_proven_again(stage: Stage) -> None:
-    stage.cluster.world.hold_play = True
-    await stage.create_run(rollouts=1)
-    async with stage.operator():
-        await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
-        (engine,) = stage.cluster.of_role("engine")
-        await stage.cluster.kill(engine)
-        await stage.until("it is counted", lambda run: run["status"]["restarts"].get("engine", {}).get("total") == 1)
+        await cluster.kill(engine)
         await stage.until("it is proven at its new boot", lambda run: engine.version == 0)
-        stage.cluster.world.hold_play = False
-        await stage.until("completion", complete, 60)
+        run = await stage.until("all are counted", lambda run: run if len(run["status"]["restarts"]) == 3 else None)
+        once = {"sinceProgress": 1, "total": 1}
+        assert run["status"]["restarts"] == {"learner": once, "sandbox": once, "engine": once}
+
+        cluster.world.hold_play = False
+        run = await stage.until("completion", lambda run: run if complete(run) else None, 60)
+    refilled = {"sinceProgress": 0, "total": 1}
+    assert run["status"]["restarts"] == {"learner": refilled, "sandbox": refilled, "engine": refilled}
 
 
 async def test_run_fails_with_the_real_cause_when_a_budget_is_spent_and_retry_takes_it_up(stage: Stage) -> None:

@@ -14,11 +14,11 @@ def refused(kind: str, reason: str):
     return look
 
 
-async def test_spec_that_only_the_resolved_settings_show_to_be_wrong_is_not_accepted(stage: Stage) -> None:
-    await stage.create_run(play={"sampling": {"topP": 0.9}})
+async def test_spec_that_cannot_run_is_not_accepted_and_holds_up_nobody_else(stage: Stage) -> None:
+    await stage.create_run(model={"uri": "ftp://somewhere"})
     async with stage.operator():
         run = await stage.until("refusal", refused("Accepted", "InvalidSpec"))
-        assert "play.sampling cuts the distribution" in condition(run, "Accepted")[2]
+        assert "spec.model.uri" in condition(run, "Accepted")[2]
         await stage.create_run("good", rollouts=1)
         await stage.until("another run is not held up", complete, name="good")
     assert {p["metadata"]["labels"]["spade.dev/run"] for p in await stage.items(Kind.SERVICE)} == {"good"}

@@ -54,24 +54,15 @@ async def test_run_goes_from_creation_to_complete_within_its_write_budget(stage:
     for child in (*await stage.items(Kind.BATCH), *await stage.items(Kind.ROLLOUT)):
         assert condition(child, "Complete")[0] == "True"
     assert [c["metadata"]["name"] for c in await stage.items(Kind.CLAIM)] == ["mini-storage"]
+    assert "finalizers" not in run["metadata"]
+    assert "annotations" not in run["metadata"]
     missing = {
         m.name for m in METRICS if m.exporter == "operator" and not re.search(rf"^# TYPE {m.name} ", metrics, re.M)
     }
     assert not missing
 
 
-async def test_operator_leaves_no_finalizer_and_no_annotation_on_what_users_made(stage: Stage) -> None:
-    await stage.create_run(rollouts=1)
-    async with stage.operator():
-        run = await stage.until("completion", lambda run: run if complete(run) else None)
-    assert "finalizers" not in run["metadata"]
-    assert "annotations" not in run["metadata"]
-    assert {entry["manager"] for entry in run["metadata"]["managedFields"] if entry.get("subresource")} == {
-        "spade-operator"
-    }
-
-
-async def test_live_page_counts_episodes_that_status_does_not(stage: Stage) -> None:
+async def test_live_page_counts_episodes_and_a_complete_run_goes_on_when_its_rollouts_grow(stage: Stage) -> None:
     stage.cluster.world.hold_play = True
     await stage.create_run(rollouts=1)
     async with stage.operator():
@@ -80,14 +71,10 @@ async def test_live_page_counts_episodes_that_status_does_not(stage: Stage) -> N
         while not view.get("episodes_planned"):
             view = json.loads(await stage.page(f"/runs/{stage.namespace}/mini"))
         metrics = await stage.page("/metrics")
-    assert (view["phase"], view["episodes_done"], view["episodes_planned"]) == ("Playing", 5, EPISODES)
-    assert f"(5 of {EPISODES} episodes)" in view["doing"]
-    assert f'spade_rollout_episodes_done{{namespace="{stage.namespace}",run="mini"}} 5.0' in metrics
-
-
-async def test_complete_run_goes_on_when_its_rollouts_grow(stage: Stage) -> None:
-    await stage.create_run(rollouts=1)
-    async with stage.operator():
+        assert (view["phase"], view["episodes_done"], view["episodes_planned"]) == ("Playing", 5, EPISODES)
+        assert f"(5 of {EPISODES} episodes)" in view["doing"]
+        assert f'spade_rollout_episodes_done{{namespace="{stage.namespace}",run="mini"}} 5.0' in metrics
+        stage.cluster.world.hold_play = False
         await stage.until("completion", complete)
         await stage.change(rollouts=2)
         await stage.until("it runs again", lambda run: not complete(run))
