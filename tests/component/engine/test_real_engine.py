@@ -100,7 +100,8 @@ def test_the_same_seed_draws_the_same_tokens_and_another_one_others(engine: Runn
 
 
 def test_a_generation_ends_with_its_stop_token_or_with_its_length(engine: RunningEngine) -> None:
-    answers = [drawn(engine, temperature=2.0, seed=seed, max_new_tokens=200) for seed in range(40)]
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda seed: drawn(engine, temperature=2.0, seed=seed, max_new_tokens=200), range(32)))
     stopped = [answer for answer in answers if answer.finish_reason == "stop"]
     assert stopped
     assert all(answer.token_ids[-1] == END and END not in answer.token_ids[:-1] for answer in stopped)

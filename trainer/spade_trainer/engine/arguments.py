@@ -104,7 +104,7 @@ def vllm_environment(base: Mapping[str, str], scratch: Path, *, cpu: bool, threa
         "TMPDIR": str(scratch),
         "VLLM_CACHE_ROOT": str(scratch / "vllm"),
         "XDG_CACHE_HOME": str(scratch / "cache"),
-        # Its warnings are about what is set on purpose here: the socket's open routes, eager mode, the missing tokenizer.
+        # Its warnings are about what is set on purpose here: open routes on the socket, eager mode, no tokenizer.
         "VLLM_LOGGING_LEVEL": "ERROR",
         "PYTHONWARNINGS": "ignore",
     }
