@@ -16,9 +16,9 @@ class SandboxLimits(Document):
     """Wall clock of loading the program and of each reset."""
     step_seconds: float = Field(default=5.0, gt=0, le=600)
     """Wall clock of each step."""
-    observation_characters: int = Field(default=20000, ge=100, le=10_000_000)
+    observation_characters: int = Field(default=20000, ge=100, le=500_000)
     """A longer observation is an invalid return."""
-    action_characters: int = Field(default=100_000, ge=100, le=10_000_000)
+    action_characters: int = Field(default=100_000, ge=100, le=500_000)
     """Longer actions are cut (method.md §4.2)."""
     open_files: int = Field(default=32, ge=8, le=1024)
     """Open file descriptors."""
