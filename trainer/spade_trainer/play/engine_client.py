@@ -80,7 +80,8 @@ class EnginePool:
             await self._http.close()
 
     async def generate(self, request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
-        """The tokens drawn for a request. timeout_seconds: deadline of one try.
+        """The tokens drawn for a request. timeout_seconds: deadline of the first try; a try that ran into it doubles
+        the next one's, because a busy engine would only be asked for the same work again.
 
         Raises EngineRefused for what no engine will ever do, and EngineUnavailable after `patience_seconds`.
         """
@@ -100,6 +101,7 @@ class EnginePool:
                     answer = await self._ask(engine, body, request, min(timeout_seconds, deadline - loop.time()))
                 except _Later as error:
                     problem = str(error)
+                    timeout_seconds *= 2 if isinstance(error.__cause__, TimeoutError) else 1
                     self.figures.retries += 1
                     engine.resting_until = loop.time() + REST_SECONDS
                     continue

@@ -132,6 +132,16 @@ async def test_an_engine_that_hangs_is_left_after_the_timeout() -> None:
             await pool.generate(request(), 0.1)
 
 
+async def test_a_slow_engine_is_given_more_time_with_each_try() -> None:
+    async def slow() -> web.Response:
+        await asyncio.sleep(0.3)
+        return good()
+
+    async with engine(slow) as (address, got), EnginePool(address, "secret", patience_seconds=20.0) as pool:
+        assert (await pool.generate(request(), 0.05)).token_ids == (7, 8)
+        assert len(got) > 1
+
+
 async def test_an_engine_that_is_gone_is_replaced_by_another() -> None:
     async with engine(good()) as (gone, _):
         pass
