@@ -28,7 +28,7 @@ from spade_operator.reconcile.steps import (
     SetDeletionCost,
     SetTarget,
 )
-from spade_operator.records import DELETION_COST, WATCHED, Kind, Meta, record_of
+from spade_operator.records import DELETION_COST, Kind, Meta, record_of
 
 LOG_LINES = 20
 log = logging.getLogger("spade.act")
@@ -62,10 +62,7 @@ async def _do(hands: Hands, action: Action) -> None:
         case Remove(record, grace_seconds):
             meta = record.meta
             await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
-            if meta.kind in WATCHED:
-                hands.facts.mark_deleting(record, grace_seconds)
-            else:
-                hands.facts.forget(record)
+            hands.facts.mark_deleting(record, grace_seconds)
         case Admit():
             await _admit(hands, action)
         case SetDeletionCost(pod, cost):

@@ -1,5 +1,6 @@
 """Why a pod failed, or does not start, in words for a condition: exit code, memory, image, scheduling, last lines."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from spade_operator.facts import LogKey
 from spade_operator.reconcile.steps import FetchLog
 from spade_operator.records import ContainerRecord, PodRecord
 
+EXIT_NEVER = 2
+"""Exit code of our processes for what a second try would only repeat."""
 MAX_LOG_CHARACTERS = 900
 MAX_CAUSE_CHARACTERS = 1400
 IMAGE_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -42,6 +45,9 @@ def _ended(
         text += f" ({reason})"
     if pod.reason:
         text += f"; the pod: {pod.reason} {pod.message}".rstrip()
+    said = _said(container.last_message if previous else container.ended_message)
+    if said:
+        return Cause(f"{text}: {said}"[:MAX_CAUSE_CHARACTERS])
     ended = container.restarts - 1 if previous else container.restarts
     log = logs.get((pod.meta.uid, container.name, ended))
     if log is None:
@@ -49,6 +55,22 @@ def _ended(
     if log.strip():
         text += f". Its last lines: {log.strip()[-MAX_LOG_CHARACTERS:]}"
     return Cause(text[:MAX_CAUSE_CHARACTERS])
+
+
+def _said(message: str) -> str:
+    """What the process left as its last words: the `error` of a summary, or plain text."""
+    if not message.lstrip().startswith("{"):
+        return message.strip()
+    try:
+        error = json.loads(message).get("error", "")
+    except ValueError:
+        return ""
+    return error if isinstance(error, str) else ""
+
+
+def gave_up(pod: PodRecord) -> bool:
+    """Whether a container ended with the exit code that says: trying again cannot help."""
+    return any(container.exit_code == EXIT_NEVER for container in pod.containers)
 
 
 def trouble(pod: PodRecord) -> tuple[Reason, str] | None:

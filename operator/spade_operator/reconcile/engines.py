@@ -4,25 +4,30 @@ from datetime import datetime
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
-from spade_contracts.statuses import EngineState, EngineStatus
+from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
+from spade_operator.reconcile.position import position
+from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
+from spade_operator.records import PodRecord
 
+REPLACE_GRACE_SECONDS = 5
 UP = frozenset({EngineState.UNVERIFIED, EngineState.UPDATING, EngineState.SERVING})
 
 
 def engines(seen: Observed, now: datetime) -> Step:
     """Apply the Deployment, count lost and restarted engines, and say whether all processes are up."""
     lost, counted = _count(seen)
+    wrong = _mismatched(seen)
     causes = [cause for pod in seen.pods if pod.meta.role is Role.ENGINE and (cause := cause_of(pod, seen.logs))]
     return Step(
         actions=(
             *seen.changed(engine_deployment(seen.parent, seen.site, seen.spec.engine.replicas)),
             *(fetch for cause in causes for fetch in cause.fetch),
+            *(Remove(pod, REPLACE_GRACE_SECONDS) for pod, _ in wrong),
         ),
-        conditions=(_readiness(seen, lost, causes),),
+        conditions=(wrong[0][1] if wrong else _readiness(seen, lost, causes),),
         status={"engine_restarts_seen": counted},
         restarts={Role.ENGINE: lost} if lost else {},
     )
@@ -38,12 +43,29 @@ def _count(seen: Observed) -> tuple[int, dict[str, int]]:
     return restarted + max(0, gone - surplus), counted
 
 
+def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:
+    """Engines that were given the wanted version and do not compute with it at this boot: the learner gave them up."""
+    found = seen.learner()
+    version = position(seen).wanted_version
+    result: list[tuple[PodRecord, Wanted]] = []
+    for pod in seen.pods_of(Role.ENGINE):
+        status = seen.answer(pod, EngineStatus)
+        for proof in found[1].proofs if found is not None and status is not None else ():
+            same = status is not None and (proof.name, proof.boot_id) == (pod.meta.name, status.boot_id)
+            if same and proof.policy_version == version and proof.result is ProofResult.MISMATCH:
+                text = f"engine {pod.meta.name} does not compute with policy version {version}: {proof.detail}"
+                result.append((pod, is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, text)))
+    return result
+
+
 def _readiness(seen: Observed, lost: int, causes: list[Cause]) -> Wanted:
     pods, wanted = seen.pods_of(Role.ENGINE), seen.spec.engine.replicas
     answers = [seen.answer(pod, EngineStatus) for pod in pods]
     up = sum(1 for answer in answers if answer is not None and answer.state in UP)
+    before = seen.condition(RunCondition.ENGINES_READY)
+    known = before.message if before is not None and before.reason == Reason.RESTARTING else ""
     if lost:
-        text = causes[-1].text if causes else "An engine pod went."
+        text = causes[-1].text if causes else known or "An engine pod went."
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, text)
     if up >= wanted:
         return is_true(RunCondition.ENGINES_READY, Reason.READY, f"All {wanted} engine processes are up.")
@@ -53,8 +75,7 @@ def _readiness(seen: Observed, lost: int, causes: list[Cause]) -> Wanted:
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, f"An engine failed: {failed[0]}"[:1500])
     if stuck is not None:
         return is_false(RunCondition.ENGINES_READY, *stuck)
-    before = seen.condition(RunCondition.ENGINES_READY)
-    if before is not None and before.reason == Reason.RESTARTING:
+    if known:
         # The cause of the last loss stands until the engines are up again.
-        return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, before.message)
+        return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, known)
     return is_false(RunCondition.ENGINES_READY, Reason.STARTING, f"{wanted} engine processes must be up.")

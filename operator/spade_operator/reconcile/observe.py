@@ -34,7 +34,10 @@ SILENT_AFTER_FAILURES = 3
 
 @dataclass(frozen=True)
 class Observed:
-    """A run and all that is known of its children. Pods and children of a deleted namesake are in `leftovers`."""
+    """A run and all that is known of its children. Watched children of a deleted namesake are in `leftovers`.
+
+    Unwatched ones (Secrets, Services, policies) are simply applied again: they get the new run as their owner.
+    """
 
     site: Site
     run: RunRecord
@@ -138,7 +141,7 @@ def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | N
         jobs={r.meta.name: r for r in own if isinstance(r, JobRecord)},
         deployments={r.meta.role: r for r in own if isinstance(r, DeploymentRecord) and r.meta.role is not None},
         others={(r.meta.kind, r.meta.name): r for r in own if r.meta.kind not in WATCHED},
-        leftovers=tuple(r for r in family if r not in own and r.meta.kind is not Kind.RUN),
+        leftovers=tuple(r for r in family if r not in own and r.meta.kind in WATCHED and r.meta.kind is not Kind.RUN),
         polls=polls,
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
         told=facts.told(run.meta.uid),

@@ -57,9 +57,14 @@ def position(seen: Observed) -> Position:
     if played(seen.rollouts.get(number)):
         stage = Stage.PROVE if handing_over(seen, number + 1) else Stage.TRAIN
         return Position(stage, number, cycle, number + 1)
-    begun = number in seen.rollouts
-    designing = seen.method.starts_cycle(number) and not begun and not batch_complete(seen.batches.get(cycle))
+    playing = number in seen.rollouts
+    designing = seen.method.starts_cycle(number) and not playing and not batch_complete(seen.batches.get(cycle))
     return Position(Stage.DESIGN if designing else Stage.PLAY, number, cycle, number)
+
+
+def begun(seen: Observed, place: Position) -> bool:
+    """Whether any work of the rollout in work has begun."""
+    return place.rollout in seen.rollouts or (seen.method.starts_cycle(place.rollout) and place.cycle in seen.batches)
 
 
 def handing_over(seen: Observed, version: int) -> bool:

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondition
+from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondition, Suspend
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.statuses import LearnerState
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
 from spade_operator.reconcile.figures import finished_rollout
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.position import Position, Stage, condition_true, position, verified
+from spade_operator.reconcile.position import Position, Stage, begun, condition_true, position, verified
 from spade_operator.reconcile.restarts import failed
 from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
 from spade_operator.records import JobRecord
@@ -54,9 +55,16 @@ def rollout(seen: Observed, now: datetime) -> Step:
     if place.stage is Stage.PLAY:
         there = place.rollout in seen.rollouts
         return _working(seen, place, now, () if there else _plays(seen, place.rollout, place.cycle), there)
-    if verified(seen, place.wanted_version):
+    if verified(seen, place.wanted_version) and not _last_checkpoint_pending(seen, place):
         return _next(seen, place, now)
     return _working(seen, place, now, (), there=True)
+
+
+def _last_checkpoint_pending(seen: Observed, place: Position) -> bool:
+    """The learner writes the last checkpoint while engines are proven; its pods must not go before."""
+    found = seen.learner()
+    last = place.wanted_version >= seen.spec.rollouts
+    return last and (found is None or found[1].state is not LearnerState.IDLE)
 
 
 def _failed_child(seen: Observed, place: Position) -> Condition | None:
@@ -84,6 +92,8 @@ def _plays(seen: Observed, number: int, cycle: int) -> tuple[Action, ...]:
 def _working(seen: Observed, place: Position, now: datetime, create: tuple[Action, ...], there: bool) -> Step:
     """In a stage; work that needs engines begins, or is taken up again, once they are proven."""
     needs_engines = place.stage in (Stage.DESIGN, Stage.PLAY) and not (there and seen.pods_of(Role.WORKER))
+    if seen.spec.suspend is not Suspend.NEVER and not begun(seen, place):
+        return Step(doing="waiting to be suspended")
     if needs_engines and not verified(seen, place.wanted_version):
         waiting = is_false(RunCondition.PROGRESSING, Reason.WAITING, "Work goes on when all engines are proven.")
         doing = f"bringing the engines to policy version {place.wanted_version}"
@@ -123,7 +133,7 @@ def _next(seen: Observed, place: Position, now: datetime) -> Step:
     cycle = seen.method.cycle_of(number)
     stage = Stage.DESIGN if seen.method.starts_cycle(number) else Stage.PLAY
     create = _environments(seen, cycle, number) if stage is Stage.DESIGN else _plays(seen, number, cycle)
-    if seen.spec.suspend != "Never":
+    if seen.spec.suspend is not Suspend.NEVER:
         create = ()
     step = _in_stage(stage, number, cycle, create, _started({}, stage, now))
     return Step(step.actions, step.conditions, {**step.status, **progress}, counted, step.phase, step.doing)

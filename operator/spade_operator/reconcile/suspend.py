@@ -3,17 +3,19 @@
 from datetime import datetime
 
 from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
+from spade_contracts.statuses import LearnerState
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.position import Stage, position
+from spade_operator.reconcile.position import Stage, begun, position
 from spade_operator.reconcile.release import releases, remaining
 from spade_operator.reconcile.steps import Step, is_false, is_true
 
 
 def at_boundary(seen: Observed) -> bool:
-    """Whether no work of the rollout in work has begun."""
+    """Whether no work of the rollout in work has begun, and no checkpoint is being written."""
     place = position(seen)
-    begun = place.rollout in seen.rollouts or (seen.method.starts_cycle(place.rollout) and place.cycle in seen.batches)
-    return place.stage in (Stage.DESIGN, Stage.PLAY) and not begun
+    learner = seen.learner()
+    writing = learner is not None and learner[1].state is LearnerState.EXPORTING
+    return place.stage in (Stage.DESIGN, Stage.PLAY) and not begun(seen, place) and not writing
 
 
 def suspended_now(seen: Observed) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import Reason, RunCondition
+from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import EngineStatus, EngineTarget, LearnerTarget, ProofResult
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Position, Stage, position, unproven_engines
@@ -17,6 +17,9 @@ TELL_AGAIN_SECONDS = 15.0
 def weights(seen: Observed, now: datetime) -> Step:
     """Tell the learner where to go, and say whether all engines are proven to be there."""
     place = position(seen)
+    ahead = _ahead(seen, place)
+    if ahead is not None:
+        return ahead
     unproven = unproven_engines(seen, place.wanted_version)
     if not unproven:
         message = f"All engines are proven at policy version {place.wanted_version}."
@@ -47,6 +50,24 @@ def weights(seen: Observed, now: datetime) -> Step:
     )
 
 
+def _ahead(seen: Observed, place: Position) -> Step | None:
+    """Run storage is the truth: if the learner found steps there that status knows nothing of, status follows.
+
+    That happens when a SpadeRun was deleted and made again on the storage of its predecessor.
+    """
+    found = seen.learner()
+    if found is None or found[1].policy_version is None or found[1].policy_version <= place.wanted_version:
+        return None
+    number = min(found[1].policy_version, seen.spec.rollouts)
+    text = f"taking up run storage at rollout {number}"
+    return Step(
+        status={"rollout": number, "cycle": seen.method.cycle_of(number), "stage_started": {}},
+        phase=Phase.STARTING,
+        doing=text,
+        blocks=True,
+    )
+
+
 def _proofs(seen: Observed, version: int) -> tuple[ProofResult, ...]:
     found = seen.learner()
     return tuple(p.result for p in found[1].proofs if p.policy_version == version) if found is not None else ()
@@ -70,7 +91,9 @@ def _tell(seen: Observed, version: int, now: datetime) -> tuple[Action, ...]:
         return ()
     pod, status = found
     target = LearnerTarget(
-        policy_version=version, engines=tuple(EngineTarget(name=p.meta.name, host=p.ip) for p in pods)
+        policy_version=version,
+        engines=tuple(EngineTarget(name=p.meta.name, host=p.ip) for p in pods),
+        last_policy_version=seen.spec.rollouts,
     )
     boots = tuple(_boot(seen, p) for p in pods)
     told = seen.told

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from spade_contracts.labels import Role
 from spade_contracts.resources import RunCondition
 from spade_operator.children.manifests import Manifest
-from spade_operator.reconcile.causes import cause_of
+from spade_operator.reconcile.causes import cause_of, gave_up
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.release import releases
@@ -89,6 +89,9 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         return Progress(releases((job, *pods)), attempt=attempt + 1)
     if job is None:
         return _start(seen, unit, attempt, name)
+    hopeless = next((pod for pod in pods if gave_up(pod)), None)
+    if hopeless is not None and (cause := cause_of(hopeless, seen.logs)) is not None:
+        return Progress(cause.fetch) if cause.fetch else Progress(releases((job,)), failure=cause.text)
     if job.failed:
         return _after_failure(seen, attempt, jobs, job, pods)
     if job.meta.deleting:
