@@ -43,8 +43,8 @@ def write_policy(store: Store) -> None:
     config = Qwen3MoeConfig(
         vocab_size=VOCABULARY,
         hidden_size=128,
-        intermediate_size=256,
-        moe_intermediate_size=128,
+        intermediate_size=384,
+        moe_intermediate_size=192,
         num_hidden_layers=4,
         num_attention_heads=4,
         num_key_value_heads=2,

@@ -208,9 +208,10 @@ def test_files_that_are_not_those_of_the_manifest_are_never_served(engine: Runni
     tensors = load_file(engine.folder(0) / "model.safetensors")
     tensors[CHANGED_EXPERT] = tensors[CHANGED_EXPERT] * 2
     save_file(tensors, folder / "model.safetensors")
-    body = {"policy_version": 8, "uri": engine.uri(8)}
-    assert call("POST", engine.control_port, "/load", body, CONTROL_TOKEN)[0] == 502
-    assert engine.status().state is EngineState.FAILED
+    assert engine.load(8)["tensors_sha256"] != manifests.read_policy(engine.store, 8).tensors_sha256
+    verdict = {"boot_id": engine.status().boot_id, "policy_version": 8, "canary_passed": True}
+    assert call("POST", engine.control_port, "/admit", verdict, CONTROL_TOKEN)[0] == 400
+    assert engine.status().state is EngineState.UNVERIFIED
 
 
 def test_a_folder_outside_of_the_run_is_not_loaded(engine: RunningEngine) -> None:

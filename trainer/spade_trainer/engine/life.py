@@ -20,6 +20,8 @@ class Life:
     state: EngineState = EngineState.STARTING
     loaded: int | None = None
     """Version whose tensors the model was handed last; None while that is not known."""
+    genuine: bool = True
+    """Whether these tensors are those of the version's policy.json."""
     verified: int | None = None
     """Version that the learner has admitted; None unless SERVING."""
     canary_factor: float = 1.0
@@ -36,17 +38,19 @@ def booted(life: Life, version: int) -> Life:
 
 def updating(life: Life) -> Life:
     """The weights are about to be touched: from here on nothing is proven."""
-    return replace(life, state=EngineState.UPDATING, verified=None, error="")
+    return replace(life, state=EngineState.UPDATING, verified=None)
 
 
-def loaded(life: Life, version: int) -> Life:
-    """All tensors of a version were handed to the model."""
-    return replace(life, state=EngineState.UNVERIFIED, loaded=version, verified=None, canary_factor=1.0, error="")
+def loaded(life: Life, version: int, *, genuine: bool) -> Life:
+    """All tensors in a version's folder were handed to the model. genuine: they are those of its policy.json."""
+    error = "" if genuine else f"the tensors loaded for policy {version} are not those of its policy.json"
+    fresh = replace(life, state=EngineState.UNVERIFIED, loaded=version, genuine=genuine)
+    return replace(fresh, verified=None, canary_factor=1.0, error=error)
 
 
 def scaled(life: Life, factor: float) -> Life:
     """The canary tensor was set to its loaded value times the factor."""
-    return replace(life, state=EngineState.UNVERIFIED, verified=None, canary_factor=factor, error="")
+    return replace(life, state=EngineState.UNVERIFIED, verified=None, canary_factor=factor)
 
 
 def failed(life: Life, error: str) -> Life:
@@ -57,8 +61,8 @@ def failed(life: Life, error: str) -> Life:
 def admitted(life: Life, boot_id: str, request: AdmitRequest) -> Life:
     """The learner's verdict on what is loaded.
 
-    Raises Refused unless it speaks of this boot and of the loaded version, the canary tensor has its loaded value, and
-    the canary has passed at this boot.
+    Raises Refused unless it speaks of this boot and of the loaded version, the loaded tensors are the policy's, the
+    canary tensor has its loaded value, and the canary has passed at this boot.
     """
     check_control(life)
     if request.boot_id != boot_id:
@@ -71,6 +75,8 @@ def admitted(life: Life, boot_id: str, request: AdmitRequest) -> Life:
             f"the verdict is about policy {request.policy_version}, loaded is {life.loaded}; load it and prove it",
             verified=life.verified,
         )
+    if not life.genuine:
+        raise Refused(Code.BAD_REQUEST, f"{life.error}; load a policy that is whole")
     if life.canary_factor != 1.0:
         scaled_by = f"the canary tensor is scaled by {life.canary_factor:g}"
         raise Refused(Code.BAD_REQUEST, f"{scaled_by}; restore it with factor 1")

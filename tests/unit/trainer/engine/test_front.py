@@ -140,10 +140,17 @@ async def test_a_cache_that_is_still_held_fails_the_load(front: Front) -> None:
     assert front.engine.status().state is EngineState.FAILED
 
 
-async def test_a_digest_that_is_not_the_manifests_fails_the_load(front: Front) -> None:
+async def test_tensors_that_are_not_the_manifests_are_reported_truly_and_never_admitted(front: Front) -> None:
     front.vllm.sha256 = "cd" * 32
-    assert (await front.load(1))[0] == 502
-    assert front.engine.status().loaded_policy_version is None
+    status, report = await front.load(1)
+    assert (status, report["tensors_sha256"]) == (200, "cd" * 32)
+    assert "policy.json" in front.engine.status().error
+    assert (await front.admit(1))[1]["error"] == "bad_request"
+    assert (await front.generate(policy_version=1))[1]["error"] == "not_serving"
+    front.vllm.sha256 = SHA256
+    await front.load(1)
+    assert (await front.admit(1))[0] == 200
+    assert front.engine.status().error == ""
 
 
 @pytest.mark.parametrize("version", [2, 10_000])

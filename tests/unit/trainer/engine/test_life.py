@@ -16,7 +16,11 @@ Event = Callable[[lives.Life], lives.Life]
 
 TOUCHES: st.SearchStrategy[Event] = st.one_of(
     st.just(lives.updating),
-    st.builds(lambda version: lambda life: lives.loaded(life, version), st.integers(0, 2)),
+    st.builds(
+        lambda version, genuine: lambda life: lives.loaded(life, version, genuine=genuine),
+        st.integers(0, 2),
+        st.booleans(),
+    ),
     st.builds(lambda factor: lambda life: lives.scaled(life, factor), st.sampled_from((1.0, 1.5))),
     st.just(lambda life: lives.failed(life, "broken")),
 )
@@ -48,7 +52,7 @@ def test_only_an_admitted_version_serves_and_only_until_weights_are_touched(even
                 pass
             else:
                 admitted = event.policy_version
-                assert (event.boot_id, admitted, life.canary_factor) == (BOOT, life.loaded, 1.0)
+                assert (event.boot_id, admitted, life.canary_factor, life.genuine) == (BOOT, life.loaded, 1.0, True)
         else:
             life, admitted = event(life), None
         assert [version for version in range(3) if serves(life, version)] == ([] if admitted is None else [admitted])
@@ -77,7 +81,7 @@ def test_the_first_verdict_needs_a_passed_canary_and_later_ones_do_not() -> None
     with pytest.raises(Refused):
         lives.admitted(life, BOOT, verdict)
     life = lives.admitted(life, BOOT, verdict.model_copy(update={"canary_passed": True}))
-    again = lives.admitted(lives.loaded(life, 0), BOOT, verdict)
+    again = lives.admitted(lives.loaded(life, 0, genuine=True), BOOT, verdict)
     assert again.state is EngineState.SERVING
 
 
