@@ -99,11 +99,13 @@ class Conductor:
         self.group.ask(Command(Kind.EXPORT))
         canary = self.group.ask(Command(Kind.CANARY))
         assert isinstance(canary, tuple)
+        noise = self.group.ask(Command(Kind.NOISE))
+        assert isinstance(noise, float)
         version = self.group.version
         policy = Policy(
             manifest=manifests.read_policy(self.store, version), uri=f"{self.store.uri}/{layout.policy_folder(version)}"
         )
-        expected = Expected(policy_version=version, new=self.group.new, old=self.group.old, canary=canary)
+        expected = Expected(policy_version=version, new=self.group.new, old=self.group.old, canary=canary, noise=noise)
         self.board.change(assignment=Assignment(policy, self.group.tokens, expected))
 
 

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -20,7 +22,7 @@ from spade_trainer.learner.export import export
 from spade_trainer.learner.masters import parameter_sha256, require_masters_match
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.objects import Store, local_path
-from spade_trainer.weights.probe import CANARY_FACTOR, probe_tokens
+from spade_trainer.weights.probe import CANARY_FACTOR, NOISE_DRAWS, NUDGE, measured_noise, probe_tokens
 
 
 class Kind(StrEnum):
@@ -33,6 +35,8 @@ class Kind(StrEnum):
     CHECKPOINT = "checkpoint"
     CANARY = "canary"
     """Score the probe with the canary tensor scaled."""
+    NOISE = "noise"
+    """Measure how sensitive the probe is to rounding."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ class Group:
         return self.perform(command)
 
     def perform(self, command: Command) -> object:
-        """Do one piece of work. A step returns Stepped, a canary the scores, all else None."""
+        """Do one piece of work. A step returns Stepped, a canary the scores, noise a figure, all else None."""
         match command.kind:
             case Kind.WAIT:
                 pass
@@ -149,6 +153,8 @@ class Group:
                 self._checkpoint()
             case Kind.CANARY:
                 return self._canary()
+            case Kind.NOISE:
+                return self._noise()
         return None
 
     def _step(self, last_rollout: bool) -> Stepped:
@@ -188,15 +194,38 @@ class Group:
         return training.score(self.network, self.tokens, self._backend.device)
 
     def _canary(self) -> tuple[float, ...]:
-        """Scores with the canary tensor scaled as the engine scales it, and restored afterwards."""
-        name = self.network.family.NORM
-        tensor = next(p for b, p in self.network.parameters() if b.tensors == (name,)).data
-        kept = tensor.clone()
-        tensor.copy_((kept.float() * CANARY_FACTOR).to(kept.dtype))
-        try:
+        """Scores with the canary tensor scaled as the engine scales it."""
+        with self._changed_norms() as norms:
+            tensor = norms[self.network.family.NORM]
+            tensor.copy_((tensor.float() * CANARY_FACTOR).to(tensor.dtype))
             return self._score()
+
+    def _noise(self) -> float:
+        """The noise of the probe under the present version, from norms nudged alike on all ranks."""
+        scores = []
+        for draw in range(NOISE_DRAWS):
+            signs = torch.Generator().manual_seed(draw)
+            with self._changed_norms() as norms:
+                for tensor in norms.values():
+                    up = torch.randint(0, 2, tensor.shape, generator=signs, dtype=torch.float32).to(tensor.device)
+                    tensor.copy_((tensor.float() * (1 + (2 * up - 1) * NUDGE)).to(tensor.dtype))
+                scores.append(self._score())
+        return measured_noise(self.new, scores)
+
+    @contextmanager
+    def _changed_norms(self) -> Iterator[dict[str, torch.Tensor]]:
+        """The norms of this rank's layers by Hugging Face name, to be changed in place; restored at the end."""
+        norms = {
+            binding.tensors[0]: parameter.data
+            for binding, parameter in self.network.parameters()
+            if binding.tensors[0].endswith("norm.weight")
+        }
+        kept = {name: tensor.clone() for name, tensor in norms.items()}
+        try:
+            yield norms
         finally:
-            tensor.copy_(kept)
+            for name, tensor in norms.items():
+                tensor.copy_(kept[name])
 
 
 def _manifest(batch: Batch, result: training.StepResult, digest: str) -> StepManifest:

@@ -8,6 +8,11 @@ import numpy as np
 from spade_trainer.randomness import Purpose, generator
 
 PROBE_TOKENS = 64
+NOISE_DRAWS = 3
+NUDGE = 2.0**-8
+"""Half the spacing of bf16 numbers, relative: what one rounding may move a value by."""
+MINIMUM_NOISE = 0.004
+"""Nats a token. A model may be insensitive to one rounding, but kernels round many times."""
 CANARY_FACTOR = 0.5
 """The last norm times this halves every logit, exactly in bf16, and halves the noise of the kernels with it."""
 
@@ -28,6 +33,8 @@ class Expected:
     """Under the version before; None where there is none, or none is known."""
     canary: tuple[float, ...]
     """Under this version with the canary tensor scaled by CANARY_FACTOR."""
+    noise: float
+    """Nats a token by which equal weights may score differently: see measured_noise."""
 
 
 def distance(left: Sequence[float], right: Sequence[float]) -> float:
@@ -39,3 +46,13 @@ def distance(left: Sequence[float], right: Sequence[float]) -> float:
         return float("inf")
     gap = float(np.abs(np.asarray(left, np.float64) - np.asarray(right, np.float64)).mean())
     return gap if np.isfinite(gap) else float("inf")
+
+
+def measured_noise(plain: Sequence[float], nudged: Sequence[Sequence[float]]) -> float:
+    """How far apart two right computations of the probe can be, in nats a token.
+
+    plain: the learner's scores. nudged: its scores with every norm moved by NUDGE, up or down at random, which does to
+    each layer's input what the rounding of another kernel does. The figure belongs to this model and this probe: a
+    trained model that is asked about random tokens is many times as sensitive as a random one.
+    """
+    return max(MINIMUM_NOISE, sum(distance(plain, scores) for scores in nudged) / len(nudged))

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from spade_contracts.statuses import ProofResult
 from spade_trainer.weights.probe import Expected, distance
 
-NOISE = 0.02
-"""Nats a token by which vLLM and Megatron differ on the same bf16 weights: the upper end of docs/learner.md's table."""
-TOLERANCE = 5 * NOISE
-"""An engine further than this from the new version does not compute with it."""
-DISTINCT = 5 * NOISE
-"""The learner's own gap between two versions from which the engine must be nearer to the new one."""
+TOLERANCE = 3.0
+"""Times the noise: an engine further than this from the new version does not compute with it."""
+DISTINCT = 5.0
+"""Times the noise: the learner's own gap between two versions from which the engine must be nearer to the new one."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,9 @@ def judge_canary(scores: Sequence[float], expected: Expected) -> str:
     figures = (
         f"canary: {to_canary:.4f} from the scaled model, {to_plain:.4f} from the unscaled, which differ by {moved:.4f}"
     )
-    if moved <= DISTINCT:
+    if moved <= DISTINCT * expected.noise:
         return f"{figures}; the change is too small to be seen in this model"
-    if to_canary > TOLERANCE or to_canary >= to_plain:
+    if to_canary > TOLERANCE * expected.noise or to_canary >= to_plain:
         return f"{figures}; the engine does not compute with the tensor that was changed"
     return ""
 
@@ -53,19 +51,23 @@ def judge(scores: Sequence[float], expected: Expected, *, checksum_equal: bool, 
         wrong = "the tensors that the engine read are not the policy's"
     elif not canary_passed:
         wrong = "the canary has not passed at this boot"
-    elif to_new > TOLERANCE:
-        wrong = f"{to_new:.4f} nats a token from policy {expected.policy_version}"
+    elif to_new > TOLERANCE * expected.noise:
+        wrong = (
+            f"{to_new:.4f} nats a token from policy {expected.policy_version}, where the noise is {expected.noise:.4f}"
+        )
     if wrong:
         return Verdict(ProofResult.MISMATCH, wrong)
     if expected.old is None:
         return Verdict(ProofResult.VERIFIED, f"{to_new:.4f} nats a token; there is no older policy to mistake it for")
-    return _compare_with_old(to_new, distance(scores, expected.old), distance(expected.new, expected.old))
+    return _compare_with_old(
+        to_new, distance(scores, expected.old), distance(expected.new, expected.old), expected.noise
+    )
 
 
-def _compare_with_old(to_new: float, to_old: float, gap: float) -> Verdict:
+def _compare_with_old(to_new: float, to_old: float, gap: float, noise: float) -> Verdict:
     """The verdict on an engine that fits the new version. All in nats a token; gap: the learner's own."""
     figures = f"{to_new:.4f} nats a token from the new policy, {to_old:.4f} from the old, which differ by {gap:.4f}"
-    if gap <= DISTINCT:
+    if gap <= DISTINCT * noise:
         return Verdict(ProofResult.INDISTINGUISHABLE, f"{figures}; checksum and canary decide")
     if to_new >= to_old:
         return Verdict(ProofResult.MISMATCH, f"{figures}; the engine computes with the old one")

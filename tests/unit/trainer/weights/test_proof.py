@@ -6,8 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_contracts.statuses import ProofResult
-from spade_trainer.weights.probe import PROBE_TOKENS, Expected, distance, probe_tokens
-from spade_trainer.weights.proof import DISTINCT, NOISE, TOLERANCE, judge, judge_canary
+from spade_trainer.weights import proof
+from spade_trainer.weights.probe import (
+    MINIMUM_NOISE,
+    PROBE_TOKENS,
+    Expected,
+    distance,
+    measured_noise,
+    probe_tokens,
+)
+from spade_trainer.weights.proof import judge, judge_canary
+
+NOISE = 0.02
+TOLERANCE = proof.TOLERANCE * NOISE
+DISTINCT = proof.DISTINCT * NOISE
 
 BASE = tuple(np.linspace(-8, -1, PROBE_TOKENS - 1).tolist())
 
@@ -19,7 +31,9 @@ def moved(by: float) -> tuple[float, ...]:
 
 def expected(old: float | None, canary: float = 1.0) -> Expected:
     """The new version is the base; the old one and the canary are so far from it."""
-    return Expected(policy_version=5, new=BASE, old=None if old is None else moved(old), canary=moved(canary))
+    return Expected(
+        policy_version=5, new=BASE, old=None if old is None else moved(old), canary=moved(canary), noise=NOISE
+    )
 
 
 def result(scores: tuple[float, ...], old: float | None, *, checksum: bool = True, canary: bool = True) -> ProofResult:
@@ -57,6 +71,19 @@ def test_the_first_version_has_no_older_to_be_mistaken_for() -> None:
 @pytest.mark.parametrize("broken", [(), BASE[:-1], (float("nan"), *BASE[1:]), (float("-inf"), *BASE[1:])])
 def test_scores_that_are_no_numbers_or_too_few_are_a_mismatch(broken: tuple[float, ...]) -> None:
     assert result(broken, old=None) is ProofResult.MISMATCH
+
+
+def test_the_tolerance_follows_the_noise_of_the_model_and_the_probe() -> None:
+    sensitive = Expected(policy_version=5, new=BASE, old=None, canary=moved(9), noise=10 * NOISE)
+    scores = moved(2 * TOLERANCE)
+    assert judge(scores, sensitive, checksum_equal=True, canary_passed=True).result is ProofResult.VERIFIED
+    assert result(scores, old=None) is ProofResult.MISMATCH
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=4))
+def test_noise_is_the_mean_move_under_nudged_norms_and_never_nothing(moves: list[float]) -> None:
+    noise = measured_noise(BASE, [moved(by) for by in moves])
+    assert noise == pytest.approx(max(MINIMUM_NOISE, sum(map(abs, moves)) / len(moves)))
 
 
 def test_one_wrong_expert_moves_the_mean_past_the_tolerance() -> None:

@@ -22,7 +22,7 @@ MANIFEST = PolicyManifest(policy_version=7, files={}, tensors=3, tensors_sha256=
 ASSIGNMENT = Assignment(
     policy=Policy(MANIFEST, "file:///run/policies/0007"),
     token_ids=tuple(range(64)),
-    expected=Expected(policy_version=7, new=NEW, old=OLD, canary=CANARY),
+    expected=Expected(policy_version=7, new=NEW, old=OLD, canary=CANARY, noise=0.02),
 )
 
 
