@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from megatron.core import parallel_state
 from megatron.core.models.gpt.gpt_model import GPTModel
+from megatron.core.tensor_parallel.layers import set_tensor_model_parallel_attributes
 from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
 
 from spade_contracts.config import ParallelismConfig
@@ -59,6 +60,9 @@ def start_parallel(parallelism: ParallelismConfig, *, ranks: int, seed: int) -> 
             raise InvalidInput(
                 f"spec.learner.parallelism.{name}", "sizes above 1 are not supported by this version of the learner"
             )
+    if parallelism.tensor > 1 and parallelism.expert == 1:
+        # Megatron takes the gradients of experts as complete on each rank then, although each saw a part of the tokens.
+        raise InvalidInput("spec.learner.parallelism.expert", "tensor parallelism needs expert parallelism above 1")
     parallel_state.initialize_model_parallel(
         tensor_model_parallel_size=parallelism.tensor,
         expert_model_parallel_size=parallelism.expert,
@@ -89,8 +93,20 @@ def build(folder: Path, parallelism: ParallelismConfig, backend: Backend, *, dty
         share_embeddings_and_output_weights=shape.tie_word_embeddings,
     )
     network = Network(module.to(device=backend.device, dtype=dtype), family, shape, parallelism, backend.fused)
+    _mark_divided(network)
     load_weights(network, folder, exact=dtype is torch.bfloat16)
     return network
+
+
+def _mark_divided(network: Network) -> None:
+    """Tell Megatron which parameters are different on each rank.
+
+    It marks them while it initialises them at random, which is skipped here. Without the mark it takes the shards of
+    other tensor-parallel ranks for copies and leaves them out of the gradient norm.
+    """
+    for binding, parameter in network.parameters():
+        if binding.expert is not None or binding.cut.value != "whole":
+            set_tensor_model_parallel_attributes(parameter, True, 1 if binding.cut.value == "columns" else 0, 1)
 
 
 def load_weights(network: Network, folder: Path, *, exact: bool) -> None:

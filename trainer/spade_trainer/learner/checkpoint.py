@@ -13,7 +13,7 @@ from spade_trainer.learner.training import Trainee
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, exists, local_path, read_bytes, remove, replace
 
-SHARDING = {"distrib_optim_sharding_type": "fully_reshardable"}
+SHARDING = {"distrib_optim_sharding_type": "fully_reshardable", "chained_optim_avoid_prefix": True}
 """The optimiser's state lies by parameter, so that a checkpoint can be read in another layout."""
 
 
