@@ -1,0 +1,66 @@
+"""Each restart of an engine is counted exactly once, and one whose weights are wrong is replaced."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Reason, RunCondition
+from spade_contracts.statuses import ProofResult
+from spade_operator.reconcile.engines import engines
+from spade_operator.reconcile.steps import Apply, Remove, Step
+from spade_operator.records import ContainerRecord
+
+READY = RunCondition.ENGINES_READY
+
+
+def step_for(before: dict[str, int], now: dict[str, int], replicas: int = 2, **parts: Any) -> Step:
+    """Counted restarts by pod name, and those that are seen now."""
+    run = p.run_record(p.holding(engine_restarts_seen=before), engine={"replicas": replicas})
+    pods = [p.pod(Role.ENGINE, name, containers=(ContainerRecord("engine", n),)) for name, n in now.items()]
+    return engines(p.seen(run, pods=pods, **parts), p.NOW)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.integers(0, 5)),
+    st.dictionaries(st.sampled_from("abc"), st.integers(0, 5)),
+)
+def test_counting_again_without_news_counts_nothing(before: dict[str, int], now: dict[str, int]) -> None:
+    first = step_for(before, now)
+    again = step_for(first.status["engine_restarts_seen"], now)
+    assert again.restarts == {}
+
+
+def test_restarts_in_place_and_lost_pods_are_counted() -> None:
+    assert step_for({"a": 0, "b": 1}, {"a": 2, "c": 0}).restarts == {Role.ENGINE: 3}
+
+
+def test_engine_removed_by_a_smaller_number_of_replicas_is_no_loss() -> None:
+    assert step_for({"a": 0, "b": 0}, {"a": 0}, replicas=1).restarts == {}
+
+
+def test_ready_means_that_all_processes_are_up_and_does_not_change_with_each_policy() -> None:
+    for status in (p.engine_says(None), p.engine_says(0)):
+        assert p.wanted(engines(p.at_work(pods={p.ENGINE: status}), p.NOW), READY)[0] == "True"
+    assert p.wanted(engines(p.at_work(pods={p.ENGINE: None}), p.NOW), READY)[:2] == ("False", Reason.STARTING)
+
+
+def test_engine_that_does_not_compute_with_its_policy_is_replaced_by_a_fresh_one() -> None:
+    wrong = p.learner_says(0, p.proof(p.ENGINE.meta.name, 0, result=ProofResult.MISMATCH))
+    step = engines(p.at_work(pods={p.ENGINE: p.engine_says(None), p.LEARNER: wrong}), p.NOW)
+    assert [action.record for action in p.actions_of(step, Remove)] == [p.ENGINE]
+    assert "does not compute with policy version 0" in p.wanted(step, READY)[2]
+    old_boot = p.learner_says(0, p.proof(p.ENGINE.meta.name, 0, "old-boot", ProofResult.MISMATCH))
+    kept = engines(p.at_work(pods={p.ENGINE: p.engine_says(None), p.LEARNER: old_boot}), p.NOW)
+    assert not p.actions_of(kept, Remove)
+
+
+def test_deployment_is_applied_until_its_digest_is_the_wanted_one() -> None:
+    (wanted,) = p.actions_of(engines(p.seen(), p.NOW), Apply)
+    digest = wanted.manifest["metadata"]["annotations"]["spade.dev/hash"]
+    there = p.seen(deployments=[p.deployment(Role.ENGINE, hash=digest)])
+    assert not p.actions_of(engines(there, p.NOW), Apply)
+    going = p.seen(deployments=[p.deployment(Role.ENGINE, hash=digest, deleting=True)])
+    assert p.actions_of(engines(going, p.NOW), Apply)

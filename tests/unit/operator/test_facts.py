@@ -1,0 +1,86 @@
+"""The store never goes back in time: not for late events, stale lists or objects that were seen deleted."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.pictures import NOW, RUN, meta, pod, run_record
+
+from spade_contracts.labels import Role
+from spade_operator.facts import Facts, Poll
+from spade_operator.records import ChildRecord, Kind, PodRecord
+
+
+def version(of: PodRecord, number: int, phase: str = "Running") -> PodRecord:
+    return replace(of, meta=replace(of.meta, resource_version=str(number)), phase=phase)
+
+
+POD = pod(Role.ENGINE)
+
+
+@given(st.permutations(range(1, 8)))
+def test_newest_version_stands_in_whatever_order_versions_arrive(order: list[int]) -> None:
+    facts = Facts()
+    for number in order:
+        facts.put(version(POD, number, phase=f"phase {number}"))
+    assert facts.family("default", RUN) == (version(POD, 7, "phase 7"),)
+
+
+def test_object_that_was_seen_deleted_does_not_come_back() -> None:
+    facts = Facts()
+    facts.put(POD)
+    facts.forget(POD)
+    assert not facts.put(version(POD, 99))
+    assert facts.family("default", RUN) == ()
+
+
+def test_namesake_with_another_uid_takes_the_place_whatever_its_version() -> None:
+    facts = Facts()
+    facts.put(version(POD, 50))
+    other = replace(POD, meta=replace(POD.meta, uid="another", resource_version="3"))
+    assert facts.put(other)
+    assert facts.family("default", RUN) == (other,)
+
+
+def test_list_removes_what_it_lacks_but_not_what_is_newer_than_the_list() -> None:
+    facts = Facts()
+    old, new = version(pod(Role.ENGINE, "old"), 5), version(pod(Role.ENGINE, "new"), 15)
+    facts.put(old)
+    facts.put(new)
+    facts.relist(Kind.POD, [], "10")
+    assert facts.family("default", RUN) == (new,)
+
+
+def test_unchanged_object_is_no_news() -> None:
+    facts = Facts()
+    assert facts.put(POD)
+    assert not facts.put(POD)
+
+
+def test_answers_of_a_pod_leave_with_it() -> None:
+    facts = Facts()
+    facts.put(POD)
+    facts.set_poll(POD, Poll(None, "", NOW))
+    facts.forget(POD)
+    facts.set_poll(POD, Poll(None, "late", NOW))
+    assert facts.poll(POD.meta.uid) is None
+
+
+def test_unwatched_children_of_a_deleted_run_are_dropped_and_may_be_found_again() -> None:
+    facts = Facts()
+    claim = ChildRecord(meta(Kind.CLAIM, "mini-storage", run_uid=""))
+    facts.put(claim)
+    facts.drop_unwatched("default", RUN)
+    assert facts.families() == ()
+    assert facts.put(claim), "the retained claim is the next run's"
+
+
+def test_record_keeps_its_deletion_until_the_watch_says_it_is_gone() -> None:
+    facts = Facts()
+    facts.put(POD)
+    facts.mark_deleting(POD, 5)
+    (known,) = facts.family("default", RUN)
+    assert (known.meta.deleting, known.meta.grace_seconds) == (True, 5)
+    assert facts.run("default", RUN) is None
+    facts.put(run_record())
+    assert [run.meta.name for run in facts.runs()] == [RUN]

@@ -1,0 +1,116 @@
+"""A pod is admitted only when gVisor, walls and the closed network are proven at its boot, against the beacon."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Reason, RunCondition
+from spade_contracts.statuses import ProbeResult, SandboxStatus
+from spade_operator.reconcile.isolation import isolation
+from spade_operator.reconcile.steps import Admit, Remove, Step
+
+FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
+ISOLATED = RunCondition.ISOLATED
+
+
+def probe(**changes: Any) -> ProbeResult:
+    known = p.sandbox_says().probe
+    assert known is not None
+    return known.model_copy(update=changes)
+
+
+def step_for(status: SandboxStatus | None, *, pod: Any = FRESH, beacon: Any = None, **parts: Any) -> Step:
+    return isolation(p.seen(pods={pod: status, p.BEACON: beacon or p.beacon_says()}, **parts), p.NOW)
+
+
+def test_proven_pod_is_admitted_for_its_boot() -> None:
+    step = step_for(p.sandbox_says("boot-0009"))
+    assert step.actions == (Admit(FRESH, "boot-0009"),)
+    assert step.status["admitted"] == {FRESH.meta.name: "boot-0009"}
+    assert p.wanted(step, ISOLATED)[:2] == ("True", Reason.PROVEN)
+    assert not step.blocks
+
+
+@given(
+    gvisor=st.booleans(), wall=st.booleans(), reached=st.booleans(), served=st.booleans(), beacon=st.booleans(),
+    probed=st.booleans(), tried=st.booleans(),
+)  # fmt: skip
+def test_nothing_short_of_all_proofs_admits_a_pod(
+    gvisor: bool, wall: bool, reached: bool, served: bool, beacon: bool, probed: bool, tried: bool
+) -> None:
+    attempts = tuple(p.attempt(kind, reached=reached) for kind in p.KINDS) if tried else ()
+    status = p.sandbox_says(
+        walls={"seccomp": wall}, served=served, probe=probe(gvisor=gvisor, attempts=attempts) if probed else None
+    )
+    step = step_for(status, beacon=p.beacon_says(reached=beacon))
+    proven = gvisor and wall and not reached and not served and beacon and probed and tried
+    assert bool(p.actions_of(step, Admit)) == proven
+    assert step.blocks != proven
+
+
+def test_reasons_are_told_apart() -> None:
+    open_network = probe(attempts=(p.attempt("dns"), p.attempt("outside", reached=True)))
+    cases = {
+        Reason.NOT_GVISOR: p.sandbox_says(probe=probe(gvisor=False)),
+        Reason.WALL_MISSING: p.sandbox_says(walls={"seccomp": False, "memory": True}),
+        Reason.NETWORK_OPEN: p.sandbox_says(probe=open_network),
+        Reason.CONTROL_FAILED: p.sandbox_says(probe=probe(attempts=(p.attempt("metadata"),))),
+    }
+    for reason, status in cases.items():
+        step = step_for(status)
+        assert p.wanted(step, ISOLATED)[:2] == ("False", reason)
+        assert step.blocks
+    assert "outside-target" in p.wanted(step_for(cases[Reason.NETWORK_OPEN]), ISOLATED)[2]
+    assert "seccomp" in p.wanted(step_for(cases[Reason.WALL_MISSING]), ISOLATED)[2]
+
+
+def test_beacon_that_reaches_nothing_has_patience_and_then_fails_the_control() -> None:
+    for age, reason in ((5, Reason.PROBING), (120, Reason.CONTROL_FAILED)):
+        beacon = p.pod(Role.BEACON, created_at=p.ago(age))
+        step = isolation(p.seen(pods={FRESH: p.sandbox_says(), beacon: p.beacon_says(reached=False)}), p.NOW)
+        assert p.wanted(step, ISOLATED)[:2] == ("False", reason)
+        assert not p.actions_of(step, Admit)
+
+
+def test_pod_that_is_not_at_the_boot_it_was_admitted_for_is_replaced_and_counted() -> None:
+    run = p.run_record(p.holding(admitted={p.SANDBOX.meta.name: "boot-0001"}))
+    step = step_for(p.sandbox_says("boot-0002"), pod=p.SANDBOX, run=run)
+    assert [action.record for action in p.actions_of(step, Remove)] == [p.SANDBOX]
+    assert not p.actions_of(step, Admit)
+    assert step.restarts == {Role.SANDBOX: 1}
+    assert step.status["admitted"] == {}
+
+
+def test_pod_removed_by_scaling_down_is_no_loss() -> None:
+    run = p.run_record(p.holding(admitted={p.SANDBOX.meta.name: "boot-0001", "mini-sandbox-gone": "boot-0003"}))
+    step = step_for(p.sandbox_says(), pod=p.SANDBOX, run=run, deployments=[p.deployment(Role.SANDBOX, 1)])
+    assert step.restarts == {}
+
+
+def test_used_pod_that_was_never_admitted_is_replaced_because_its_word_is_no_proof() -> None:
+    step = step_for(p.sandbox_says(served=True))
+    assert len(p.actions_of(step, Remove)) == 1
+
+
+def test_own_address_as_target_says_nothing_about_the_network() -> None:
+    step = step_for(p.sandbox_says(probe=probe(attempts=(p.attempt("neighbour", reached=True, host=FRESH.ip),))))
+    assert p.wanted(step, ISOLATED)[1] == Reason.PROBING
+    assert len(p.actions_of(step, Remove)) == 1
+
+
+def test_refused_pod_is_probed_again_by_a_fresh_one_later_and_the_finding_stands_meanwhile() -> None:
+    refused = p.sandbox_says(probe=probe(gvisor=False))
+    assert not p.actions_of(step_for(refused), Remove)
+    assert p.actions_of(step_for(refused, pod=p.pod(Role.SANDBOX, created_at=p.ago(90))), Remove)
+    before = p.condition(ISOLATED, False, Reason.NOT_GVISOR, "the finding")
+    run = p.run_record(p.SpadeRunStatus(conditions=(before,)))
+    assert p.wanted(step_for(None, run=run), ISOLATED) == ("False", Reason.NOT_GVISOR, "the finding")
+
+
+def test_lost_pool_in_mid_run_does_not_hold_up_what_needs_no_sandbox() -> None:
+    step = step_for(None, deployments=[p.deployment(Role.ENGINE)])
+    assert p.wanted(step, ISOLATED)[:2] == ("False", Reason.PROBING)
+    assert not step.blocks

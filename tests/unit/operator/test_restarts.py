@@ -1,0 +1,73 @@
+"""Losses without progress are bounded for each role; past that the run fails with the cause until retry is raised."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources.spade_run import Restarts
+from spade_operator.reconcile.restarts import READINESS, restarts
+from spade_operator.reconcile.steps import Remove
+
+FAILED = RunCondition.FAILED
+
+
+@given(st.sampled_from(sorted(READINESS)), st.integers(0, 5), st.integers(0, 8))
+def test_run_fails_exactly_when_a_role_was_lost_more_often_than_allowed(role: Role, allowed: int, lost: int) -> None:
+    status = p.holding(restarts={str(role): Restarts(since_progress=lost, total=lost)})
+    step = restarts(p.seen(p.run_record(status, **{str(role): {"restarts": allowed}})), p.NOW)
+    assert (p.wanted(step, FAILED)[0] == "True") == (lost > allowed)
+    assert step.blocks == (lost > allowed)
+
+
+def test_losses_before_the_last_progress_do_not_count() -> None:
+    status = p.holding(restarts={"learner": Restarts(since_progress=0, total=99)})
+    assert not restarts(p.seen(p.run_record(status)), p.NOW).blocks
+
+
+def test_failure_names_the_real_cause_and_frees_the_pods() -> None:
+    cause = p.condition(RunCondition.LEARNER_READY, False, Reason.RESTARTING, "ended with exit code 137 (OOMKilled)")
+    status = p.SpadeRunStatus(conditions=(cause,), restarts={"learner": Restarts(since_progress=9, total=9)})
+    step = restarts(p.at_work(run=p.run_record(status)), p.NOW)
+    reason, message = p.wanted(step, FAILED)[1:]
+    assert reason == Reason.RESTART_BUDGET_SPENT
+    assert "exit code 137 (OOMKilled)" in message
+    assert "raise spec.retry" in message
+    assert {p.ENGINE, p.LEARNER, p.SANDBOX} <= {action.record for action in p.actions_of(step, Remove)}
+
+
+def test_sandbox_that_never_comes_up_spends_the_budget_too() -> None:
+    crashing = p.pod(Role.SANDBOX, containers=(p.ended(1, "no user namespaces", restarts=4),))
+    step = restarts(p.seen(p.run_record(sandbox={"restarts": 3}), pods=[crashing]), p.NOW)
+    assert p.wanted(step, FAILED)[1] == Reason.RESTART_BUDGET_SPENT
+    assert "no user namespaces" in p.wanted(step, FAILED)[2]
+
+
+def failed_run(retry: int, handled: int = 0) -> p.Observed:
+    mark = p.condition(FAILED, True, Reason.JOB_FAILED, "the cause")
+    status = p.SpadeRunStatus(
+        conditions=(mark,), handled_retry=handled, restarts={"engine": Restarts(since_progress=4, total=6)}
+    )
+    return p.seen(p.run_record(status, retry=retry), batches=[p.batch(0, "Failed")], rollouts=[p.plays(0, "Complete")])
+
+
+def test_failed_run_stays_failed_with_its_cause() -> None:
+    step = restarts(failed_run(retry=0), p.NOW)
+    assert p.wanted(step, FAILED) == ("True", Reason.JOB_FAILED, "the cause")
+    assert (step.blocks, step.phase) == (True, Phase.FAILED)
+
+
+def test_raised_retry_takes_the_run_up_once_with_full_budgets_and_without_what_failed() -> None:
+    step = restarts(failed_run(retry=1), p.NOW)
+    assert p.wanted(step, FAILED)[0] == "False"
+    assert step.status["handled_retry"] == 1
+    assert step.status["learner_attempt"] == 1
+    assert step.status["restarts"] == {"engine": Restarts(since_progress=0, total=6)}
+    assert [action.record.meta.name for action in p.actions_of(step, Remove)] == ["mini-c0000"]
+    assert p.wanted(restarts(failed_run(retry=1, handled=1), p.NOW), FAILED)[0] == "True"
+
+
+def test_retry_of_a_run_that_has_not_failed_is_only_noted() -> None:
+    step = restarts(p.seen(p.run_record(retry=2)), p.NOW)
+    assert (step.actions, step.status["handled_retry"]) == ((), 2)

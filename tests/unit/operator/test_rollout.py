@@ -1,0 +1,138 @@
+"""A rollout goes through its stages in order, each begins once, and its end is the next one's beginning."""
+
+from typing import Any
+
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.statuses import LearnerState, StepFigures
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.position import Stage, position
+from spade_operator.reconcile.rollout import rollout
+from spade_operator.reconcile.steps import Create
+
+STEP = StepFigures(
+    rollout=0, loss=0.123456789, gradient_norm=2.5, kl=0, importance_mean=1, importance_clipped_fraction=0,
+    player_samples=8, designer_samples=0, tokens=9, seconds=3,
+)  # fmt: skip
+RESULT: dict[str, Any] = {
+    "outcomes": {"scored": 10, "truncated": 2}, "hinted": 4, "hinted_outcomes": {"scored": 4}, "planned": 12,
+    "learnable_fraction": "0.500", "mean_return": "0.250", "verifier_failures": {"crash": 1},
+    "started_at": p.ago(60).isoformat(), "finished_at": p.ago(20).isoformat(),
+}  # fmt: skip
+
+
+def created(seen: Observed) -> list[tuple[str, str]]:
+    return [(a.manifest["kind"], a.manifest["metadata"]["name"]) for a in p.actions_of(rollout(seen, p.NOW), Create)]
+
+
+def proven(version: int, **parts: Any) -> Observed:
+    """At the end of the rollout that made this version: engines are proven at it, status does not know yet."""
+    pods = {
+        p.ENGINE: p.engine_says(version),
+        p.LEARNER: p.learner_says(version, p.proof(p.ENGINE.meta.name, version), last_step=STEP),
+    } | parts.pop("pods", {})
+    return p.at_work(version - 1, pods=pods, **parts)
+
+
+def test_cycle_begins_with_its_environments() -> None:
+    assert created(p.at_work()) == [("EnvBatch", "mini-c0000")]
+    step = rollout(p.at_work(), p.NOW)
+    assert (step.phase, step.status["stage_started"].keys()) == (Phase.DESIGNING, {"design"})
+
+
+def test_plays_follow_complete_environments_and_later_rollouts_of_the_cycle_need_no_new_ones() -> None:
+    assert created(p.at_work(batches=[p.batch(0)])) == []
+    assert created(p.at_work(batches=[p.batch(0, "Complete")])) == [("RolloutJob", "mini-r0000")]
+    assert created(p.at_work(1)) == [("RolloutJob", "mini-r0001")]
+
+
+def test_no_work_begins_before_the_engines_are_proven() -> None:
+    step = rollout(p.at_work(pods={p.ENGINE: p.engine_says(None)}), p.NOW)
+    assert step.actions == ()
+    assert (step.phase, step.conditions[0].reason) == (Phase.STARTING, Reason.WAITING)
+
+
+def test_work_that_runs_goes_on_while_an_engine_is_proven_again() -> None:
+    pods = {p.ENGINE: p.engine_says(None), p.pod(Role.WORKER): p.worker_says()}
+    seen = p.at_work(batches=[p.batch(0, "Complete")], rollouts=[p.plays(0)], pods=pods)
+    assert rollout(seen, p.NOW).phase is Phase.PLAYING
+
+
+def test_stage_after_plays_is_training_and_then_proving() -> None:
+    seen = p.at_work(rollouts=[p.plays(0, "Complete")])
+    assert position(seen).stage is Stage.TRAIN
+    assert rollout(seen, p.NOW).phase is Phase.TRAINING
+    made = p.at_work(rollouts=[p.plays(0, "Complete")], pods={p.LEARNER: p.learner_says(1, state=LearnerState.PROVING)})
+    assert rollout(made, p.NOW).phase is Phase.PROVING
+
+
+def test_start_of_a_stage_is_remembered_once() -> None:
+    status = p.holding(*p.AT_WORK, policy_version=0, stage_started={"train": "2026-01-01T11:00:00+00:00"})
+    seen = p.at_work(run=p.run_record(status), rollouts=[p.plays(0, "Complete")])
+    assert rollout(seen, p.NOW).status["stage_started"] == {"train": "2026-01-01T11:00:00+00:00"}
+
+
+def test_proven_version_ends_the_rollout_with_its_figures_and_begins_the_next_in_one_pass() -> None:
+    seen = proven(1, batches=[p.batch(0, "Complete", accepted=5, rejected={"parse/syntax": 2})],
+                  rollouts=[p.plays(0, "Complete", **RESULT)])  # fmt: skip
+    assert created(seen) == [("RolloutJob", "mini-r0001")]
+    step = rollout(seen, p.NOW)
+    status = step.status
+    assert (status["rollout"], status["cycle"], status["policy_version"], step.phase) == (1, 0, 1, Phase.PLAYING)
+    assert status["episodes"] == {"scored": 10, "scored/hinted": 4, "truncated": 2}
+    assert status["environments"] == {"accepted": 5, "parse/syntax": 2}
+    assert status["verifier_failures"] == {"crash": 1}
+    assert status["proofs"] == {"verified": 1}
+    (figures,) = status["rollouts"]
+    assert (figures.environments, figures.loss, figures.gradient_norm, figures.proof) == (
+        5,
+        "0.123457",
+        "2.5",
+        "verified",
+    )
+    assert figures.stage_seconds["play"] == "40.0"
+
+
+def test_next_cycle_begins_in_the_pass_that_ends_the_last_one() -> None:
+    assert created(proven(2, rollouts=[p.plays(1, "Complete", **RESULT)])) == [("EnvBatch", "mini-c0001")]
+
+
+def test_progress_refills_the_restart_budgets_and_counts_lost_workers() -> None:
+    status = p.holding(*p.AT_WORK, policy_version=0, restarts={"learner": Restarts(since_progress=2, total=5)})
+    lost = [p.job("a", Role.WORKER, rollout=0, cycle=0, failed_pods=2), p.job("b", Role.WORKER, cycle=0, failed_pods=1),
+            p.job("c", Role.WORKER, rollout=3, cycle=1, failed_pods=9)]  # fmt: skip
+    step = rollout(proven(1, run=p.run_record(status), rollouts=[p.plays(0, "Complete", **RESULT)], jobs=lost), p.NOW)
+    assert step.status["restarts"] == {"learner": Restarts(since_progress=0, total=5)}
+    assert step.restarts == {Role.WORKER: 3}
+
+
+def test_last_rollout_ends_when_the_learner_has_written_its_checkpoint() -> None:
+    plays = [p.plays(3, "Complete", **RESULT)]
+    writing = p.learner_says(4, p.proof(p.ENGINE.meta.name, 4), state=LearnerState.EXPORTING)
+    assert "policy_version" not in rollout(proven(4, rollouts=plays, pods={p.LEARNER: writing}), p.NOW).status
+    step = rollout(proven(4, rollouts=plays), p.NOW)
+    assert (step.status["rollout"], step.actions) == (4, ())
+
+
+def test_failed_unit_fails_the_run_with_its_own_words() -> None:
+    failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, message="No program was accepted.")
+    step = rollout(p.at_work(batches=[failed]), p.NOW)
+    status, reason, message = p.wanted(step, RunCondition.FAILED)
+    assert (status, reason, step.phase) == ("True", Reason.ALL_REJECTED, Phase.FAILED)
+    assert message.startswith("No program was accepted.")
+
+
+def test_run_to_be_suspended_at_a_boundary_begins_nothing_new_but_finishes_what_it_began() -> None:
+    run = p.run_record(p.holding(*p.AT_WORK, policy_version=0), suspend="AtBoundary")
+    assert created(p.at_work(run=run)) == []
+    assert created(p.at_work(run=run, batches=[p.batch(0, "Complete")])) == [("RolloutJob", "mini-r0000")]
+    last = p.holding(*p.AT_WORK, rollout=0, policy_version=0)
+    ending = proven(1, run=p.run_record(last, suspend="AtBoundary"), rollouts=[p.plays(0, "Complete", **RESULT)])
+    assert created(ending) == []
+
+
+def test_objects_that_were_pruned_are_wanted_again_because_finished_work_is_a_no_op() -> None:
+    assert created(p.at_work(1, batches=[], rollouts=[])) == [("RolloutJob", "mini-r0001")]
