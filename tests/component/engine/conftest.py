@@ -4,12 +4,12 @@ v0: random; v1: v0's bytes again; v2: v0 with another expert. Random weights are
 """
 
 import json
-import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -48,6 +48,7 @@ class RunningEngine:
 
     process: subprocess.Popen[bytes]
     store: Store
+    scratch: Path
     data_port: int
     control_port: int
     status_port: int
@@ -163,8 +164,7 @@ def start_engine(folder: Path, store: Store, args: dict[str, str] | None = None)
     (folder / "task.json").write_text(EngineTask(run=run, args=args or {}).model_dump_json())
     data, control, status = free_ports(3)
     # No compiler in reach, as in the image; vLLM itself needs lscpu.
-    scratch = Path("/tmp") / f"spade-test-{os.getpid()}-{data}"
-    scratch.mkdir()
+    scratch = Path(tempfile.mkdtemp(prefix="spade-", dir="/tmp"))  # a socket's name must be short
     programs = folder / "bin"
     programs.mkdir()
     (programs / "lscpu").symlink_to(shutil.which("lscpu") or "/usr/bin/lscpu")
@@ -172,7 +172,7 @@ def start_engine(folder: Path, store: Store, args: dict[str, str] | None = None)
     command = [sys.executable, "-m", "spade_trainer.engine.main"]
     command += ["--task", str(folder / "task.json"), "--tokens", str(tokens), "--host", "127.0.0.1"]
     command += ["--data-port", str(data), "--control-port", str(control), "--status-port", str(status)]
-    return RunningEngine(subprocess.Popen(command, env=environment), store, data, control, status)
+    return RunningEngine(subprocess.Popen(command, env=environment), store, scratch, data, control, status)
 
 
 def free_ports(count: int) -> list[int]:
@@ -199,9 +199,11 @@ def wait_for_boot(engine: RunningEngine) -> None:
 
 
 def stop_engine(engine: RunningEngine) -> int:
-    """SIGTERM and wait; the exit code."""
+    """SIGTERM, if it still runs, and wait; the exit code."""
     engine.process.send_signal(signal.SIGTERM)
-    return engine.process.wait(timeout=60)
+    code = engine.process.wait(timeout=60)
+    shutil.rmtree(engine.scratch, ignore_errors=True)
+    return code
 
 
 @pytest.fixture(scope="session")

@@ -66,8 +66,11 @@ def test_sigterm_while_vllm_starts_leaves_no_process(store: Store, tmp_path: Pat
 
 def test_a_killed_engine_takes_its_vllm_with_it(store: Store, tmp_path: Path) -> None:
     engine = start_engine(tmp_path, store)
-    wait_for_boot(engine)
-    family = descendants(engine)
-    engine.process.kill()
-    engine.process.wait(timeout=END_SECONDS)
-    wait_until_gone(family)
+    try:
+        wait_for_boot(engine)
+        family = descendants(engine)
+        engine.process.kill()
+        engine.process.wait(timeout=END_SECONDS)
+        wait_until_gone(family)
+    finally:
+        stop_engine(engine)
