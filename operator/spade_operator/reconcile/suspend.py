@@ -4,6 +4,7 @@ from datetime import datetime
 
 from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
 from spade_contracts.statuses import LearnerState
+from spade_operator.children.names import learner_job_name
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, begun, position
 from spade_operator.reconcile.release import releases, remaining
@@ -40,7 +41,7 @@ def suspend(seen: Observed, now: datetime) -> Step:
         RunCondition.ISOLATED, RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY,
         RunCondition.WEIGHTS_VERIFIED, RunCondition.PROGRESSING,
     )  # fmt: skip
-    had_learner = any(name for name, job in seen.jobs.items() if job.meta.role == "learner" and not job.meta.deleting)
+    had_learner = learner_job_name(seen.run.meta.name, seen.status.learner_attempt) in seen.jobs
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()), keep_worker_jobs=True),
         conditions=(condition, *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in idle)),

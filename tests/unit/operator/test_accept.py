@@ -1,0 +1,40 @@
+"""A spec that cannot run is refused with its field and what to write; nothing else is done for it."""
+
+import pytest
+from tests.support import pictures as p
+
+from spade_contracts.errors import InvalidInput
+from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_operator.reconcile.accept import accept, check
+from spade_operator.reconcile.decide import decide
+
+
+def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() -> None:
+    seen = p.seen(p.run_record(problem="spec.rollouts: Input should be at least 1"))
+    decision = decide(seen, p.NOW)
+    assert decision.actions == ()
+    assert decision.status.phase is Phase.PENDING
+    (condition,) = decision.status.conditions
+    assert (condition.type, condition.reason) == (RunCondition.ACCEPTED, Reason.INVALID_SPEC)
+    assert condition.message == "spec.rollouts: Input should be at least 1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"model": {"uri": "https://example.org/model"}}, "spec.model.uri"),
+        ({"environments": {"corpus": {"uri": "s3://bucket/corpus"}}}, "spec.environments.corpus.uri"),
+        ({"sandbox": {"minPods": 5, "maxPods": 2}}, "spec.sandbox.minPods"),
+    ],
+)
+def test_what_single_fields_cannot_say_is_checked_too(spec: dict[str, object], field: str) -> None:
+    run = p.run_record(**spec)
+    assert run.spec is not None
+    with pytest.raises(InvalidInput, match=field):
+        check(run.spec)
+    assert accept(p.seen(run), p.NOW).blocks
+
+
+def test_good_spec_passes_without_a_word() -> None:
+    step = accept(p.seen(), p.NOW)
+    assert (step.actions, step.conditions, step.blocks) == ((), (), False)

@@ -1,0 +1,68 @@
+"""Whatever a pod ended of or waits for is told in words: exit code, memory, image, scheduling, last lines."""
+
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Reason
+from spade_operator.reconcile.causes import MAX_CAUSE_CHARACTERS, cause_of, gave_up, trouble
+from spade_operator.records import ContainerRecord
+
+
+def test_pod_that_runs_well_has_no_cause() -> None:
+    assert cause_of(p.pod(Role.ENGINE, containers=(ContainerRecord("engine"),)), {}) is None
+    assert cause_of(p.pod(Role.WORKER, phase="Succeeded", containers=(p.ended(0),)), {}) is None
+
+
+def test_killed_for_memory_is_told_with_the_last_lines() -> None:
+    pod = p.pod(Role.ENGINE, containers=(p.ended(137, reason="OOMKilled"),))
+    cause = cause_of(pod, {(pod.meta.uid, "main", 0): "loading\nweights\n"})
+    assert cause is not None
+    assert cause.text.endswith("ended with exit code 137 (OOMKilled). Its last lines: loading\nweights")
+    assert cause.fetch == ()
+
+
+def test_container_restarted_in_place_is_told_by_its_predecessor() -> None:
+    container = ContainerRecord("engine", 2, last_exit_code=1, last_reason="Error")
+    cause = cause_of(p.pod(Role.ENGINE, containers=(container,)), {})
+    assert cause is not None
+    (fetch,) = cause.fetch
+    assert (fetch.restarts, fetch.previous) == (1, True)
+
+
+def test_last_words_of_the_process_come_before_its_log() -> None:
+    for words in ('{"error": "storage is full"}', "storage is full\n"):
+        cause = cause_of(p.pod(Role.LEARNER, containers=(p.ended(1, words),)), {})
+        assert cause is not None
+        assert cause.text.endswith("exit code 1: storage is full")
+        assert cause.fetch == ()
+
+
+def test_evicted_pod_is_told_by_the_pod() -> None:
+    pod = p.pod(Role.WORKER, phase="Failed", reason="Evicted", message="The node was low on memory.")
+    cause = cause_of(pod, {})
+    assert cause is not None
+    assert "Evicted" in cause.text
+    assert "low on memory" in cause.text
+
+
+def test_cause_fits_into_a_condition() -> None:
+    pod = p.pod(Role.ENGINE, containers=(p.ended(1),))
+    cause = cause_of(pod, {(pod.meta.uid, "main", 0): "x" * 10_000})
+    assert cause is not None
+    assert len(cause.text) <= MAX_CAUSE_CHARACTERS
+
+
+def test_what_keeps_a_pod_from_running_is_told() -> None:
+    image = ContainerRecord("engine", waiting_reason="ImagePullBackOff", waiting_message="not found")
+    assert trouble(p.pod(Role.ENGINE, phase="Pending", unschedulable="no cpu")) == (
+        Reason.UNSCHEDULABLE, "pod mini-engine-x fits on no node: no cpu"
+    )  # fmt: skip
+    found = trouble(p.pod(Role.ENGINE, phase="Pending", containers=(image,)))
+    assert found is not None
+    assert found[0] is Reason.IMAGE_UNAVAILABLE
+    assert trouble(p.ENGINE) is None
+
+
+def test_exit_code_2_says_that_trying_again_cannot_help() -> None:
+    assert gave_up(p.pod(Role.WORKER, containers=(p.ended(2),)))
+    assert not gave_up(p.pod(Role.WORKER, containers=(p.ended(1),)))

@@ -1,0 +1,90 @@
+"""A decision is pure and settles: what it wants, once it is so, is not wanted again."""
+
+from dataclasses import replace
+
+import pytest
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import ConditionStatus, Reason, RunCondition
+from spade_operator.reconcile.decide import POLICIES, decide
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.status import joined
+from spade_operator.reconcile.steps import Apply, Create, Step, Wanted
+
+PICTURES: dict[str, Observed] = {
+    "new": p.seen(),
+    "invalid": p.seen(p.run_record(problem="wrong")),
+    "starting": p.seen(p.run_record(p.holding(RunCondition.ACCEPTED))),
+    "proving isolation": p.seen(
+        p.run_record(p.holding(RunCondition.ACCEPTED)), pods={p.pod(Role.SANDBOX): p.sandbox_says(), p.BEACON: None}
+    ),
+    "designing": p.at_work(batches=[p.batch(0)]),
+    "playing": p.at_work(batches=[p.batch(0, "Complete")], rollouts=[p.plays(0)]),
+    "training": p.at_work(rollouts=[p.plays(0, "Complete")]),
+    "suspended": p.at_work(run=p.run_record(p.holding(*p.AT_WORK), suspend="Now")),
+    "complete": p.at_work(4),
+    "failed": p.at_work(
+        run=p.run_record(p.SpadeRunStatus(conditions=(p.condition("Failed", True, Reason.JOB_FAILED),)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_same_picture_and_time_give_the_same_decision(name: str) -> None:
+    assert decide(PICTURES[name], p.NOW) == decide(PICTURES[name], p.NOW)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_status_settles_after_it_was_written(name: str) -> None:
+    seen = PICTURES[name]
+    for _ in range(4):
+        seen = replace(seen, run=replace(seen.run, status=decide(seen, p.NOW).status))
+    assert decide(seen, p.NOW).status == seen.status
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_time_alone_changes_no_status(name: str) -> None:
+    seen = PICTURES[name]
+    for _ in range(4):
+        seen = replace(seen, run=replace(seen.run, status=decide(seen, p.NOW).status))
+    later = p.ago(-20)
+    assert decide(seen, later).status == seen.status
+
+
+def test_every_child_is_made_in_the_runs_namespace_and_named_for_it() -> None:
+    for name, seen in PICTURES.items():
+        for action in decide(seen, p.NOW).actions:
+            if isinstance(action, Apply | Create):
+                meta = action.manifest["metadata"]
+                assert meta["namespace"] == "default", name
+                assert meta["name"].startswith("mini-"), name
+
+
+def test_nothing_but_sandboxes_beacon_and_preparation_runs_before_isolation_is_proven() -> None:
+    for name in ("new", "starting", "proving isolation"):
+        for action in decide(PICTURES[name], p.NOW).actions:
+            if isinstance(action, Apply | Create) and action.manifest["kind"] in ("Deployment", "Job"):
+                role = action.manifest["metadata"]["labels"]["spade.dev/role"]
+                assert role in ("prepare", "sandbox", "beacon"), name
+
+
+def test_blocking_policy_is_the_last_that_is_asked() -> None:
+    seen = PICTURES["invalid"]
+    assert POLICIES[0](seen, p.NOW).blocks
+    assert [c.type for c in decide(seen, p.NOW).status.conditions] == ["Accepted"]
+
+
+def test_condition_keeps_its_time_until_its_status_changes() -> None:
+    before = p.SpadeRunStatus(conditions=(p.condition("Isolated", True, Reason.PROVEN),))
+    same = Step(conditions=(Wanted(RunCondition.ISOLATED, ConditionStatus.TRUE, Reason.READY, "new words"),))
+    other = Step(conditions=(Wanted(RunCondition.ISOLATED, ConditionStatus.FALSE, Reason.PROBING),))
+    kept = joined(before, [same], 1, p.NOW).conditions[0]
+    assert (kept.last_transition_time, kept.message) == (p.ago(60), "new words")
+    assert joined(before, [other], 1, p.NOW).conditions[0].last_transition_time == p.NOW
+
+
+def test_restarts_of_several_policies_add_up_on_what_another_reset() -> None:
+    steps = [Step(restarts={Role.ENGINE: 1}), Step(status={"restarts": {}}), Step(restarts={Role.ENGINE: 2})]
+    found = joined(p.SpadeRunStatus(), steps, 1, p.NOW).restarts
+    assert (found["engine"].since_progress, found["engine"].total) == (3, 3)

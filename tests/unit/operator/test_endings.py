@@ -1,0 +1,56 @@
+"""A complete run gives everything back and keeps its results; old objects go; pods that linger are told to hurry."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, RunCondition
+from spade_operator.reconcile.complete import complete
+from spade_operator.reconcile.history import history
+from spade_operator.reconcile.release import GRACE_SECONDS, releases
+from spade_operator.reconcile.steps import Remove
+
+
+def test_run_is_complete_when_no_rollout_is_left() -> None:
+    step = complete(p.at_work(4), p.NOW)
+    assert p.wanted(step, RunCondition.COMPLETE)[0] == "True"
+    assert (step.phase, step.blocks) == (Phase.COMPLETE, True)
+    assert {p.SANDBOX, p.BEACON, p.ENGINE, p.LEARNER} <= {a.record for a in p.actions_of(step, Remove)}
+    assert not [c for c in step.conditions if c.type == RunCondition.WEIGHTS_VERIFIED], "what was proven stays proven"
+
+
+def test_end_is_remembered_and_forgotten_when_more_rollouts_are_wanted() -> None:
+    ended = p.holding(rollout=4, finished_at="2026-01-01T10:00:00+00:00")
+    assert complete(p.seen(p.run_record(ended)), p.NOW).status["finished_at"] == "2026-01-01T10:00:00+00:00"
+    grown = complete(p.seen(p.run_record(ended, rollouts=5)), p.NOW)
+    assert (grown.status, grown.blocks) == ({"finished_at": None}, False)
+
+
+@given(
+    at=st.integers(0, 8), batches=st.sets(st.integers(0, 4)), rollouts=st.sets(st.integers(0, 8)),
+    keep=st.integers(0, 3),
+)  # fmt: skip
+def test_history_keeps_the_newest_and_all_that_is_in_work(
+    at: int, batches: set[int], rollouts: set[int], keep: int
+) -> None:
+    run = p.run_record(
+        p.holding(rollout=at, cycle=at // 2), rollouts=9, history={"envBatches": keep, "rolloutJobs": keep}
+    )
+    seen = p.seen(run, batches=[p.batch(n) for n in batches], rollouts=[p.plays(n) for n in rollouts])
+    gone = [action.record for action in p.actions_of(history(seen, p.NOW), Remove)]
+    past = sorted(n for n in rollouts if n < at)
+    assert {r.spec.rollout for r in gone if isinstance(r, p.RolloutRecord)} == set(past[: max(0, len(past) - keep)])
+    assert all(r.spec.cycle < at // 2 for r in gone if isinstance(r, p.BatchRecord))
+
+
+def test_pod_that_goes_slowly_is_told_once_to_hurry() -> None:
+    draining = p.pod(Role.SANDBOX, deleting=True, grace_seconds=3600)
+    hurrying = p.pod(Role.SANDBOX, deleting=True, grace_seconds=GRACE_SECONDS)
+    assert releases((draining,)) == (Remove(draining, GRACE_SECONDS),)
+    assert releases((hurrying,)) == ()
+
+
+def test_owners_go_before_their_pods() -> None:
+    kinds = [a.record.meta.kind for a in releases((p.ENGINE, p.deployment(Role.ENGINE))) if isinstance(a, Remove)]
+    assert kinds == ["Deployment", "Pod"]

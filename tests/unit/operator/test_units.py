@@ -1,0 +1,145 @@
+"""EnvBatches and RolloutJobs: a Job that ends without a result is run again under another number; results are kept."""
+
+from typing import Any
+
+from tests.support import pictures as p
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import Reason, RolloutJobStatus, RunCondition
+from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary
+from spade_operator.reconcile.env_batch import decide_batch
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.rollout_job import decide_rollout
+from spade_operator.reconcile.steps import Create, FetchLog, Remove
+from spade_operator.reconcile.work import MAX_FAILED_JOBS, RESULT_SECONDS
+from spade_operator.records import JobRecord, PodRecord
+
+ROLLOUT = p.plays(0)
+UID = ROLLOUT.meta.uid
+SUMMARY = PlaySummary(
+    rollout=0, planned=12, outcomes={Outcome.SCORED: 12}, hinted=4, hinted_outcomes={Outcome.SCORED: 4},
+    learnable_fraction=1 / 3, mean_return=None, hint_regret=0.25, tokens=5, seconds=1.25, storage_uri="file:///s",
+)  # fmt: skip
+
+
+def play_job(attempt: int = 0, **changes: Any) -> JobRecord:
+    return p.job(f"mini-r0000-play-a{attempt}", Role.WORKER, owner_uid=UID, rollout=0, cycle=0, **changes)
+
+
+def worker(attempt: int = 0, **changes: Any) -> PodRecord:
+    name = f"mini-r0000-play-a{attempt}"
+    return p.pod(Role.WORKER, f"{name}-{changes.get('index', 0)}", job=name, **{"index": 0, **changes})
+
+
+def decided(rollout: p.RolloutRecord = ROLLOUT, **parts: Any) -> tuple[list[Any], RolloutJobStatus, float | None]:
+    seen = p.at_work(rollouts=[rollout], **{"batches": [p.batch(0, "Complete")], **parts})
+    actions, status, wake = decide_rollout(seen, rollout, p.NOW)
+    return list(actions), status, wake
+
+
+def names(actions: list[Any]) -> list[str]:
+    return [a.manifest["metadata"]["name"] for a in actions if isinstance(a, Create)]
+
+
+def test_job_is_made_once_isolation_and_weights_are_proven() -> None:
+    assert names(decided()[0]) == ["mini-r0000-play-a0"]
+    for missing in (RunCondition.ISOLATED, RunCondition.WEIGHTS_VERIFIED):
+        proven = [kind for kind in p.AT_WORK if kind is not missing]
+        assert decided(run=p.run_record(p.holding(*proven)))[0] == []
+
+
+def test_summary_of_worker_0_is_the_result_even_before_the_job_says_so() -> None:
+    done = worker(phase="Succeeded", containers=(p.ended(0, SUMMARY.model_dump_json()),))
+    actions, status, _ = decided(pods={done: None}, jobs=[play_job()])
+    assert actions == []
+    assert (status.planned, status.outcomes, status.hinted_outcomes) == (12, {"scored": 12}, {"scored": 4})
+    assert (status.learnable_fraction, status.mean_return, status.hint_regret) == ("0.333", None, "0.250")
+    assert [(c.type, c.status) for c in status.conditions] == [("Complete", "True")]
+    other = worker(index=1, phase="Succeeded", containers=(p.ended(0, SUMMARY.model_dump_json()),))
+    assert decided(pods={other: None}, jobs=[play_job()])[1].conditions == ()
+
+
+def test_failed_job_is_followed_by_the_next_attempt_until_there_were_too_many() -> None:
+    jobs = [play_job(n, failed=True, failure="BackoffLimitExceeded: …") for n in range(MAX_FAILED_JOBS)]
+    first = decided(jobs=jobs[:1])[1]
+    assert (first.job_attempt, first.conditions) == (1, ())
+    last = p.plays(0, job_attempt=MAX_FAILED_JOBS - 1)
+    status = decided(last, jobs=jobs)[1]
+    assert [(c.type, c.reason) for c in status.conditions] == [("Failed", Reason.JOB_FAILED)]
+
+
+def test_last_words_of_a_worker_are_the_cause() -> None:
+    dead = worker(phase="Failed", containers=(p.ended(1),))
+    actions, status, _ = decided(pods={dead: None}, jobs=[play_job(failed=True)])
+    assert [type(action) for action in actions] == [FetchLog]
+    assert status == ROLLOUT.status, "nothing is decided before the log was read"
+
+
+def test_worker_that_says_trying_again_cannot_help_fails_the_unit_at_once() -> None:
+    summary = SUMMARY.model_copy(update={"error": "episodes of another run lie there"}).model_dump_json()
+    dead = worker(phase="Failed", containers=(p.ended(2, summary),))
+    actions, status, _ = decided(pods={dead: None}, jobs=[play_job()])
+    assert [a.record.meta.name for a in actions if isinstance(a, Remove)] == ["mini-r0000-play-a0"]
+    assert "episodes of another run lie there" in status.conditions[0].message
+
+
+def test_suspended_unit_ends_its_job_and_goes_on_under_another_number() -> None:
+    run = p.run_record(p.holding(*p.AT_WORK), suspend="Now")
+    actions, status, _ = decided(run=run, pods={worker(): None}, jobs=[play_job()])
+    assert {a.record.meta.kind for a in actions if isinstance(a, Remove)} == {"Job", "Pod"}
+    assert status.job_attempt == 1
+    assert decided(p.plays(0, job_attempt=1), run=run)[0] == []
+    assert names(decided(p.plays(0, job_attempt=1))[0]) == ["mini-r0000-play-a1"]
+
+
+def test_attempts_after_a_retry_differ_from_all_before() -> None:
+    run = p.run_record(p.holding(*p.AT_WORK, handled_retry=1), retry=1)
+    assert names(decided(run=run)[0]) == ["mini-r0000-play-a10"]
+
+
+def test_late_pod_of_an_earlier_attempt_goes_before_the_next_one_starts() -> None:
+    late = worker(0)
+    actions, _, wake = decided(p.plays(0, job_attempt=1), pods={late: None}, jobs=[play_job(0, failed=True)])
+    assert [a.record for a in actions] == [late]
+    assert wake is not None
+
+
+def test_job_whose_result_was_lost_is_run_again() -> None:
+    just = play_job(complete=True, ended_at=p.ago(1))
+    assert decided(jobs=[just])[:2] == ([], ROLLOUT.status)
+    long_ago = play_job(complete=True, ended_at=p.ago(RESULT_SECONDS + 1))
+    assert decided(jobs=[long_ago])[1].job_attempt == 1
+
+
+def test_job_of_a_deleted_namesake_is_waited_for() -> None:
+    foreign = p.job("mini-r0000-play-a0", Role.WORKER, owner_uid="somebody-else")
+    actions, status, wake = decided(jobs=[foreign])
+    assert (actions, status, wake) == ([], ROLLOUT.status, 1.0)
+
+
+def batch_result(summary: DesignSummary) -> Any:
+    batch = p.batch(0)
+    job = p.job("mini-c0000-design-a0", Role.WORKER, owner_uid=batch.meta.uid, cycle=0)
+    pod = p.pod(Role.WORKER, "designer", job=job.meta.name, index=0, phase="Succeeded",
+                containers=(p.ended(0, summary.model_dump_json()),))  # fmt: skip
+    seen: Observed = p.at_work(batches=[batch], jobs=[job], pods={pod: None})
+    return decide_batch(seen, batch, p.NOW)[1]
+
+
+def test_batch_tells_what_was_accepted_and_why_others_were_not() -> None:
+    summary = DesignSummary(
+        cycle=0, requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=3, tokens=9, storage_uri="u"
+    )
+    status = batch_result(summary)
+    assert (status.accepted, status.rejected, status.valid_per_attempt) == (6, {"parse/syntax": 2}, "0.750")
+    assert [c.type for c in status.conditions] == ["Generated", "Verified", "Complete"]
+
+
+def test_batch_without_one_accepted_program_fails() -> None:
+    summary = DesignSummary(
+        cycle=0, requested=6, attempts=18, accepted=0, rejected={"controls/crash": 11, "parse/syntax": 7}, seconds=3,
+        tokens=9, storage_uri="u",
+    )  # fmt: skip
+    (failed,) = [c for c in batch_result(summary).conditions if c.type == "Failed"]
+    assert failed.reason == Reason.ALL_REJECTED
+    assert "controls/crash" in failed.message
