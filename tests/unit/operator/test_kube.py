@@ -1,0 +1,129 @@
+"""Every call ends: with its answer, or with an error of ours that says what was refused; each attempt is counted."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from spade_operator import kube as module
+from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Refused, Unavailable
+from spade_operator.kube_config import Connection
+from spade_operator.records import Kind
+
+
+@asynccontextmanager
+async def served(*answers: web.Response) -> AsyncIterator[tuple[Kube, list[web.BaseRequest], Counter[str]]]:
+    """An API server that gives these answers in turn, and then the last one for ever."""
+    requests: list[web.BaseRequest] = []
+    calls: Counter[str] = Counter()
+    waiting = list(answers)
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        await request.read()
+        requests.append(request)
+        given = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        return web.Response(status=given.status, body=given.body, headers=given.headers)
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    kube = Kube(
+        Connection(f"http://127.0.0.1:{port}", "", token="secret"), lambda *call: calls.update([" ".join(call)])
+    )
+    try:
+        yield kube, requests, calls
+    finally:
+        await kube.close()
+        await runner.cleanup()
+
+
+def reply(status: int, text: str = "{}", **headers: str) -> web.Response:
+    return web.Response(status=status, text=text, headers=headers)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "permanent"),
+    [(404, NotFound, False), (409, Conflict, False), (403, Refused, True), (422, Refused, True), (400, Refused, True)],
+)
+async def test_refusals_are_told_apart_and_not_repeated(status: int, error: type[ApiError], permanent: bool) -> None:
+    async with served(reply(status, '{"message": "because"}')) as (kube, requests, _):
+        with pytest.raises(error, match="because") as caught:
+            await kube.get(Kind.POD, "ns", "name")
+    assert caught.value.permanent is permanent
+    assert len(requests) == 1
+
+
+async def test_overload_and_server_errors_are_tried_again_and_counted() -> None:
+    async with served(reply(503), reply(429), reply(200, '{"metadata": {}}')) as (kube, _, calls):
+        assert await kube.get(Kind.POD, "ns", "name") == {"metadata": {}}
+    assert calls == {"get pods 503": 1, "get pods 429": 1, "get pods 200": 1}
+
+
+async def test_lasting_outage_ends_in_an_error_that_may_be_tried_again() -> None:
+    async with served(reply(500)) as (kube, requests, _):
+        with pytest.raises(Unavailable) as caught:
+            await kube.get(Kind.POD, "ns", "name")
+    assert not caught.value.permanent
+    assert len(requests) == module.ATTEMPTS
+
+
+async def test_silent_server_does_not_hold_a_pass_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REQUEST_SECONDS", 0.2)
+    async with served(reply(503, "{}", **{"Retry-After": "60"})) as (kube, _, calls):
+        with pytest.raises(Unavailable, match="no answer within"):
+            await kube.get(Kind.POD, "ns", "name")
+    assert calls["get pods timeout"] == 1
+
+
+async def test_nobody_listening_is_unavailable() -> None:
+    kube = Kube(Connection("http://127.0.0.1:1", ""))
+    with pytest.raises(Unavailable):
+        await kube.get(Kind.POD, "ns", "name")
+    await kube.close()
+
+
+async def test_list_follows_its_pages_and_knows_that_an_empty_one_has_no_items() -> None:
+    first = reply(200, '{"items": [{"a": 1}], "metadata": {"continue": "more", "resourceVersion": "1"}}')
+    last = reply(200, '{"items": null, "metadata": {"resourceVersion": "2"}}')
+    async with served(first, last) as (kube, requests, _):
+        listing = await kube.list(Kind.POD, "ns", "spade.dev/run")
+    assert (listing.items, listing.resource_version) == (({"a": 1},), "2")
+    assert requests[1].rel_url.query["continue"] == "more"
+    assert requests[1].rel_url.query["labelSelector"] == "spade.dev/run"
+
+
+async def test_apply_is_forced_under_our_field_manager() -> None:
+    manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "ns"}}
+    async with served(reply(200)) as (kube, requests, _):
+        await kube.apply(manifest)
+    request = requests[0]
+    assert (request.method, request.path) == ("PATCH", "/api/v1/namespaces/ns/services/s")
+    assert request.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert dict(request.rel_url.query) == {"fieldManager": "spade-operator", "force": "true"}
+    assert request.headers["Authorization"] == "Bearer secret"
+
+
+async def test_delete_names_the_uid_and_what_is_gone_already_is_no_error() -> None:
+    for status in (200, 404, 409):
+        async with served(reply(status)) as (kube, requests, _):
+            await kube.delete(Kind.POD, "ns", "name", uid="u", grace_seconds=5)
+        body = await requests[0].read()
+        assert b'"preconditions": {"uid": "u"}' in body
+        assert b'"gracePeriodSeconds": 5' in body
+
+
+async def test_log_is_text_and_bounded() -> None:
+    async with served(reply(200, "line\n")) as (kube, requests, _):
+        assert await kube.log("ns", "pod", "main", previous=True, lines=7) == "line\n"
+    assert requests[0].rel_url.query["tailLines"] == "7"
+    assert requests[0].rel_url.query["previous"] == "true"
+    assert int(requests[0].rel_url.query["limitBytes"]) == module.MAX_LOG_BYTES
