@@ -106,12 +106,17 @@ class RunningLearner:
 
 
 def start_learner(
-    folder: Path, store: Store, *, ranks: int = 2, engine_ports: tuple[int, int] = (1, 1)
+    folder: Path,
+    store: Store,
+    *,
+    ranks: int = 2,
+    engine_ports: tuple[int, int] = (1, 1),
+    engine_token: str = ENGINE_TOKEN,
 ) -> RunningLearner:
     """Start the console script on free ports; engine_ports: control and status."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{Door.LEARNER_CONTROL}.sha256").write_text(token_digest(TARGET_TOKEN))
-    (folder / Door.ENGINE_CONTROL).write_text(ENGINE_TOKEN)
+    (folder / Door.ENGINE_CONTROL).write_text(engine_token)
     run = RunRef(namespace="test", name="learner", uid="0", storage_uri=store.uri)
     task = LearnerTask(run=run, attempt=0, nodes=1, ranks_per_node=ranks)
     (folder / "task.json").write_text(task.model_dump_json())

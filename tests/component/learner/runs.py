@@ -1,6 +1,7 @@
 """Recorded runs to train on: a random tiny model, and rollouts made of values and random tokens."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,14 @@ def settings(ranks: int = 2, expert: int = 2, **learner: Any) -> MethodConfig:
     return method(learner=values | learner)
 
 
-def make_run(folder: Path, config: MethodConfig, *, rollouts: int) -> Store:
-    """Run storage with run.json, policy 0 and so many finished rollouts."""
+def make_run(folder: Path, config: MethodConfig, *, rollouts: int, model: Path | None = None) -> Store:
+    """Run storage with run.json, policy 0 (random, or a copy of the given model) and so many finished rollouts."""
     store = open_store(folder.as_uri())
-    save_random_model(local_path(store, layout.policy_folder(0)))
+    start = local_path(store, layout.policy_folder(0))
+    if model is None:
+        save_random_model(start)
+    else:
+        shutil.copytree(model, start)
     policies.finish(store, 0)
     manifests.write(store, manifests.run_path(), run_manifest(config))
     for rollout in range(rollouts):
