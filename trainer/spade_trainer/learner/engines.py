@@ -23,9 +23,14 @@ log = logging.getLogger(__name__)
 MakeClient = Callable[[aiohttp.ClientSession, str], EngineClient]
 
 
-async def keep_proven(board: Board, client: MakeClient, transport: Transport, figures: Figures) -> None:
-    """Run for as long as the learner does. `client` makes the client of an engine's host."""
-    around = Surroundings(board, figures, transport)
+async def keep_proven(
+    board: Board, client: MakeClient, transport: Transport, figures: Figures, on_proof: Callable[[EngineProof], None]
+) -> None:
+    """Run for as long as the learner does.
+
+    client: makes the client of an engine's host. on_proof: told of each proof of an engine that answered.
+    """
+    around = Surroundings(board, figures, transport, on_proof)
     due: dict[str, float] = {}
     running: dict[str, asyncio.Task[None]] = {}
     loop = asyncio.get_running_loop()
@@ -62,6 +67,7 @@ class Surroundings:
     board: Board
     figures: Figures
     transport: Transport
+    on_proof: Callable[[EngineProof], None]
 
 
 async def _look(around: Surroundings, client: EngineClient, engine: EngineTarget, assignment: Assignment) -> None:
@@ -98,6 +104,7 @@ async def _look(around: Surroundings, client: EngineClient, engine: EngineTarget
     finally:
         board.transform(lambda now: replace(now, proving=now.proving - 1))
     log.info("engine %s at policy %d: %s, %s", proof.name, version, proof.result, proof.detail)
+    around.on_proof(proof)
     _record(board, proof)
 
 

@@ -13,20 +13,21 @@ import signal
 import threading
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
 
 from spade_contracts.errors import SpadeError
-from spade_contracts.statuses import LearnerState
+from spade_contracts.statuses import EngineProof, LearnerState
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.engines import keep_proven
 from spade_trainer.learner.figures import Figures, new_figures
 from spade_trainer.learner.replay import ReplayDiverged
 from spade_trainer.learner.server import control_app, open_app
 from spade_trainer.learner.settings import Settings, read_settings
-from spade_trainer.store import manifests
-from spade_trainer.store.objects import open_store
+from spade_trainer.store import layout, manifests, timings
+from spade_trainer.store.objects import Store, open_store
 from spade_trainer.weights.engine_client import EngineClient
 from spade_trainer.weights.files import FileTransport
 
@@ -122,7 +123,14 @@ async def _serve(settings: Settings, board: Board, figures: Figures, opened: thr
         ),
         FileTransport(),
         figures,
+        partial(_time_proof, open_store(settings.task.run.storage_uri)),
     )
+
+
+def _time_proof(store: Store, proof: EngineProof) -> None:
+    """Keep the seconds of a proof beside the policy that it is about."""
+    seconds = {"transfer": proof.transfer_seconds, "proof": proof.proof_seconds}
+    timings.write(store, layout.policy_folder(proof.policy_version), f"proof-{proof.name}", seconds)
 
 
 def _show(board: Board, error: SpadeError) -> None:
