@@ -23,7 +23,7 @@ class Story:
     recorded_steps: dict[str, bytes] = field(default_factory=dict)
     suspended_pods: list[str] = field(default_factory=list)
     suspended: tuple[str, str, str] = ("", "", "")
-    learner_boots: set[str] = field(default_factory=set)
+    replayed: Object = field(default_factory=dict)
     end: Object = field(default_factory=dict)
 
 
@@ -53,6 +53,19 @@ def a_pod(cluster: Cluster, role: str) -> Object:
     )
 
 
+def replayed(cluster: Cluster, steps: int) -> Object | None:
+    """The status of a learner that has replayed so many steps, once there is one."""
+    for pod in running_pods(cluster, NAMESPACE, NAME, "learner"):
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}:7431/proxy/status"
+        try:
+            status: Object = json.loads(kubectl(cluster, "get", "--raw", path, timeout_seconds=20))
+        except AssertionError:
+            continue  # it does not listen yet
+        if status["replayed_steps"] >= steps:
+            return status
+    return None
+
+
 @pytest.fixture(scope="module")
 def story(operator: Cluster) -> Iterator[Story]:
     told = Story()
@@ -66,13 +79,14 @@ def story(operator: Cluster) -> Iterator[Story]:
     stage(operator, 1, "Playing")
     sigkill(operator, a_pod(operator, "worker"))
 
-    stage(operator, 2, "Playing")
-    sigkill(operator, a_pod(operator, "sandbox"))
-
-    stage(operator, 2, "Training")
+    stage(operator, 1, "Training")
     folder = run_folder(operator, NAME)
     told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
     sigkill(operator, a_pod(operator, "learner"))
+    told.replayed = wait_until("the learner has replayed", lambda: replayed(operator, len(told.recorded_steps)), 240)
+
+    stage(operator, 2, "Playing")
+    sigkill(operator, a_pod(operator, "sandbox"))
 
     stage(operator, 3, "Playing")
     kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Now"}}')
@@ -110,6 +124,8 @@ def test_suspended_run_says_so_and_has_no_pod(story: Story) -> None:
 def test_replayed_steps_have_the_recorded_parameter_checksums(operator: Cluster, story: Story) -> None:
     folder = run_folder(operator, NAME)
     assert story.recorded_steps
+    assert story.replayed["replayed_steps"] == len(story.recorded_steps)
+    assert story.replayed["replay_diverged"] is None
     for name, recorded in story.recorded_steps.items():
         assert (folder / "steps" / name / "step.json").read_bytes() == recorded
     assert condition(story.end, "LearnerReady")[1] != "ReplayDiverged"
