@@ -60,15 +60,18 @@ check: install ## Types, style, import rules, generated files are fresh (2 minut
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy tools tests/bench images cluster/checks cluster/config
 	MYPYPATH=cluster $(BIN)/mypy --config-file= --strict cluster/spade_cluster
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_crds.py --check
+	$(BIN)/python tools/generate_benchmarks.py --check
+	$(BIN)/python -m pytest tests/unit/test_tree.py
 
 chart: cluster ## Lint the chart and pack it into dist/
 	$(SPADE_HOME)/bin/current/helm lint .
 	$(SPADE_HOME)/bin/current/helm package --destination dist .
 
-bench: install deploy ## Measure, write tests/bench/results and docs/benchmarks.md
+bench: demo ## Measure on the finished demo, write tests/bench/results and docs/benchmarks.md
 	$(BIN)/python -m tests.bench
 	$(BIN)/python tools/generate_benchmarks.py
 
@@ -76,7 +79,7 @@ cluster-check: images ## Prove gVisor, closed networks, names and volumes on the
 	cluster/check
 
 ## Every now and then
-constraints: ## Resolve constraints/*.in again into pinned, hashed constraints/*.txt
+constraints: install ## Resolve constraints/*.in again into pinned, hashed constraints/*.txt
 	@compile() { $(UV) pip compile "constraints/$$1.in" --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --quiet --output-file "constraints/$$1.txt" "$${@:2}" >/dev/null; }; \
 	cpu=(--override constraints/overrides.txt); \
@@ -84,10 +87,10 @@ constraints: ## Resolve constraints/*.in again into pinned, hashed constraints/*
 	for name in operator sandbox worker trainer; do compile $$name "$${cpu[@]}" --constraint constraints/dev.txt; done; \
 	compile trainer-cuda --constraint constraints/worker.txt
 
-crds: ## Write crds/, docs/api.md and docs/conditions.md from the models
+crds: install ## Write crds/, docs/api.md, docs/conditions.md and docs/metrics.md from the models
 	$(BIN)/python tools/generate_crds.py
 
-benchmarks-page: ## Write docs/benchmarks.md from tests/bench/results
+benchmarks-page: install ## Write docs/benchmarks.md from tests/bench/results
 	$(BIN)/python tools/generate_benchmarks.py
 
 modules: ## Tidy the Go modules of the cluster's programs

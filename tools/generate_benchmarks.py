@@ -18,7 +18,7 @@ def section(result: dict[str, Any]) -> str:
     """One result as a table."""
     machine = result["machine"]
     lines = [
-        f"## {result['name'].replace('_', ' ').capitalize()}",
+        f"## {result['name']}",
         "",
         f"`{result['command']}` on {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
         f"{result['date']}.",

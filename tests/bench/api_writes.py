@@ -1,9 +1,9 @@
 """API writes by the operator for each rollout of a finished run, from the API server's audit log, Leases excluded.
 
-    python tests/bench/api_writes.py --audit-log FILE --kubeconfig FILE --run NAME [--namespace NS]
+    python -m tests.bench.api_writes [--run NAME] [--namespace NS] [--audit-log FILE] [--kubeconfig FILE]
 
-Counted are writes (create, update, patch, delete) to anything in the run's namespace between the first design and the
-completion of the run, averaged over all rollouts: with whole cycles in the run that is the average over a cycle.
+Counted are writes (create, update, patch, delete) to the run and its children from its first design to its completion,
+averaged over all rollouts: with whole cycles in the run that is the average over a cycle.
 """
 
 import argparse
@@ -14,9 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from record import at_most, measured, write
-
-from spade_cli.cluster import connect, get_run
+from tests.bench.record import at_most, finished_run, measured, run_options, write
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 BOUND_PER_ROLLOUT = 12.0
@@ -33,17 +31,19 @@ def events(path: Path) -> Iterator[dict[str, Any]]:
                     continue
 
 
-def operator_writes(path: Path, namespace: str, service_account: str) -> list[tuple[datetime, str]]:
-    """Time and `verb resource` of each completed write by the operator in the namespace."""
+def operator_writes(path: Path, namespace: str, run: str, service_account: str) -> list[tuple[datetime, str]]:
+    """Time and `verb resource` of each completed write by the operator to the run and what is named after it."""
     found = []
     for event in events(path):
         reference = event.get("objectRef", {})
+        name = reference.get("name", "")
         if (
             event.get("stage") == "ResponseComplete"
             and event.get("verb") in WRITES
             and event.get("user", {}).get("username") == service_account
             and reference.get("resource") != "leases"
             and reference.get("namespace") == namespace
+            and (name == run or name.startswith(f"{run}-"))
         ):
             resource = "/".join(filter(None, (reference.get("resource"), reference.get("subresource"))))
             when = datetime.fromisoformat(event["stageTimestamp"])
@@ -53,28 +53,29 @@ def operator_writes(path: Path, namespace: str, service_account: str) -> list[tu
 
 def main() -> None:
     """Measure and write tests/bench/results/api_writes.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--audit-log", type=Path, required=True)
-    parser.add_argument("--kubeconfig", required=True)
-    parser.add_argument("--run", required=True)
-    parser.add_argument("--namespace", default="default")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    home = run_options(parser)
+    parser.add_argument("--audit-log", type=Path, default=home / "cluster" / "log" / "audit.log")
     parser.add_argument("--service-account", default="system:serviceaccount:spade-system:spade-operator")
     arguments = parser.parse_args()
 
-    run = get_run(connect(arguments.kubeconfig), arguments.namespace, arguments.run)
-    first = min(datetime.fromisoformat(c.last_transition_time.isoformat()) for c in run.status.conditions)
-    if not (run.status.started_at and run.status.finished_at):
-        raise SystemExit(f"run {run.name} is not finished: wait for it, then measure")
-    ready = max(c.last_transition_time for c in run.status.conditions if c.type in ("Isolated", "EnginesReady"))
-    end = datetime.fromisoformat(run.status.finished_at)
-    writes = operator_writes(arguments.audit_log, arguments.namespace, arguments.service_account)
-    start_up = [what for when, what in writes if first <= when < ready]
-    looping = [what for when, what in writes if ready <= when <= end]
+    run, end = finished_run(arguments)
+    began = datetime.fromisoformat(run.status.started_at or "")
+    written = operator_writes(arguments.audit_log, run.namespace, run.name, arguments.service_account)
+    # An earlier run of the same name is not counted.
+    writes = [(when, what) for when, what in written if began <= when <= end]
+    designs = [when for when, what in writes if what == "create envbatches"]
+    if not designs:
+        raise SystemExit(
+            f"{arguments.audit_log} holds no design of run {run.name}: measure before the log rotates away"
+        )
+    start_up = [what for when, what in writes if when < min(designs)]
+    looping = [what for when, what in writes if when >= min(designs)]
     for what, count in Counter(looping).most_common():
         print(f"{count:5} {what}")
     write(
         "api_writes",
-        "python tests/bench/api_writes.py",
+        "python -m tests.bench.api_writes",
         [
             at_most("writes per rollout", len(looping) / run.spec.rollouts, "writes", BOUND_PER_ROLLOUT),
             measured("writes to start the run", len(start_up), "writes"),

@@ -66,14 +66,14 @@ def write_policy(store: Store) -> None:
 def memory_gib(engine: RunningEngine) -> float:
     """Proportional set size of the engine and everything it started."""
     own = psutil.Process(engine.process.pid)
-    return sum(process.memory_full_info().pss for process in (own, *own.children(recursive=True))) / 2**30
+    return float(sum(process.memory_full_info().pss for process in (own, *own.children(recursive=True)))) / 2**30
 
 
 def cpu_seconds(engine: RunningEngine) -> float:
     """CPU time that the engine and everything it started have used."""
     own = psutil.Process(engine.process.pid)
     times = [process.cpu_times() for process in (own, *own.children(recursive=True))]
-    return sum(entry.user + entry.system for entry in times)
+    return float(sum(entry.user + entry.system for entry in times))
 
 
 async def generation(engine: RunningEngine, batch: int) -> tuple[float, float]:

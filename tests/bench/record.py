@@ -1,11 +1,14 @@
 """The form of a benchmark's result, and how it is written: tests/bench/results/NAME.json."""
 
+import argparse
 import json
 import os
 import platform
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from spade_cli.cluster import Run, connect, get_run
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -52,3 +55,20 @@ def write(name: str, command: str, figures: list[Figure], *, note: str = "") -> 
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return path
+
+
+def run_options(parser: argparse.ArgumentParser) -> Path:
+    """Options that name a finished run, with `make demo`'s as default; returns where the cluster keeps its state."""
+    home = Path(os.environ.get("SPADE_HOME", "/var/lib/spade"))
+    parser.add_argument("--kubeconfig", default=os.environ.get("KUBECONFIG", str(home / "cluster" / "kubeconfig")))
+    parser.add_argument("--namespace", default="default")
+    parser.add_argument("--run", default="mini")
+    return home
+
+
+def finished_run(arguments: argparse.Namespace) -> tuple[Run, datetime]:
+    """The run that `run_options` name, and when it was finished. Exits when it is still at work."""
+    run = get_run(connect(arguments.kubeconfig), arguments.namespace, arguments.run)
+    if run.status.finished_at is None:
+        raise SystemExit(f"run {run.namespace}/{run.name} is not finished: wait for it, then measure")
+    return run, datetime.fromisoformat(run.status.finished_at)

@@ -1,6 +1,5 @@
 """A run of three cycles has the composition of the reference's trace (method.md V30), but for its trim of the batch."""
 
-
 import pytest
 from tests.unit.trainer.builders import design, run_manifest, write_cycle, write_rollout, write_step
 
