@@ -1,97 +1,33 @@
 """A cluster without nodes for the operator's tests: controllers, kubelet, and every process of a run, in one loop.
 
 The API server is real, and there is no garbage collector. Deployments and Jobs get pods here, pods get loopback
-addresses and status ports, and learner,
-engines, workers, sandboxes and beacon answer as the real ones do. Nothing here knows what the operator will do.
+addresses and status ports, and learner, engines, workers, sandboxes and beacon answer as the real ones do
+(pretend_answers.py). Nothing here knows what the operator will do.
 """
 
 import asyncio
-import json
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
 
-from spade_contracts import labels, ports, tasks
+from spade_contracts import labels, ports
 from spade_contracts.statuses import (
-    BeaconStatus,
     DesignSummary,
     EngineProof,
-    EngineState,
-    EngineStatus,
-    LearnerState,
-    LearnerStatus,
     LearnerTarget,
     Outcome,
     PlaySummary,
     PrepareResult,
-    ProbeAttempt,
-    ProbeResult,
     ProofResult,
-    SandboxStatus,
-    StepFigures,
-    WorkerStatus,
 )
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.kube import Conflict, Kube, NotFound, Object
 from spade_operator.records import Kind
 
 TICK_SECONDS = 0.05
-EPISODES = 12
-KINDS = ("api-server", "dns", "outside")
-
-
-@dataclass
-class Pod:
-    """A pod that was given an address, and what its process says."""
-
-    raw: Object
-    ip: str
-    boot_id: str = field(default_factory=lambda: secrets.token_hex(8))
-    runner: web.AppRunner | None = None
-    born: float = 0.0
-    restarts: int = 0
-    version: int | None = None
-    """Policy version: verified (engine), own (learner)."""
-    target: LearnerTarget | None = None
-    proofs: dict[str, EngineProof] = field(default_factory=dict)
-    crash: bool = False
-
-    @property
-    def name(self) -> str:
-        return str(self.raw["metadata"]["name"])
-
-    @property
-    def role(self) -> str:
-        return str(self.raw["metadata"]["labels"].get(labels.ROLE, ""))
-
-    @property
-    def task(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.raw["metadata"]["annotations"][labels.TASK_ANNOTATION])
-        return found
-
-
-@dataclass
-class World:
-    """What the tests turn on and off."""
-
-    gvisor: bool = True
-    network_open: bool = False
-    accepted: bool = True
-    work_seconds: float = 0.3
-    hold_play: bool = False
-    """Play workers do not finish."""
-    crash_learner: bool = False
-    """Each learner process dies as soon as it has a target."""
-    pods: dict[str, Pod] = field(default_factory=dict)
-    """By UID."""
-    played: list[int] = field(default_factory=list)
-    """Rollouts, in the order their plays finished."""
-    trained: list[int] = field(default_factory=list)
-    designed: list[int] = field(default_factory=list)
 
 
 class PretendCluster:
@@ -276,17 +212,12 @@ class PretendCluster:
 
     async def _start(self, pod: Pod) -> None:
         """Listen on the role's status port, and for the learner on its control port."""
-        port = {"sandbox": ports.SANDBOX_STATUS, "beacon": ports.WORKER_STATUS, "worker": ports.WORKER_STATUS,
-                "engine": ports.ENGINE_STATUS, "learner": ports.LEARNER_STATUS}.get(pod.role)  # fmt: skip
-        if port is None:
+        if pod.role not in ANSWERS:
             return
-        say: dict[str, Callable[[Pod], Any]] = {
-            "sandbox": self._sandbox, "beacon": self._beacon, "worker": self._worker, "engine": self._engine,
-            "learner": self._learner,
-        }  # fmt: skip
+        port, say = ANSWERS[pod.role]
 
         async def status(request: web.Request) -> web.Response:
-            return web.Response(text=say[pod.role](pod).model_dump_json(), content_type="application/json")
+            return web.Response(text=say(self.world, pod).model_dump_json(), content_type="application/json")
 
         async def target(request: web.Request) -> web.Response:
             run_uid = pod.raw["metadata"]["labels"][labels.RUN_UID]
@@ -304,50 +235,6 @@ class PretendCluster:
         await web.TCPSite(pod.runner, pod.ip, port).start()
         if pod.role == "learner":
             await web.TCPSite(pod.runner, pod.ip, ports.LEARNER_CONTROL).start()
-
-    def _sandbox(self, pod: Pod) -> SandboxStatus:
-        world = self.world
-        attempts = tuple(
-            ProbeAttempt(name=kind, kind=kind, host="192.0.2.1", port=1, protocol="tcp", reached=world.network_open)
-            for kind in (*KINDS, "beacon")
-        )
-        probe = ProbeResult(gvisor=world.gvisor, kernel="Linux version 4.4.0", attempts=attempts, seconds=0.1)
-        return SandboxStatus(
-            boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=0, capacity=32,
-            draining=False, served=False,
-        )  # fmt: skip
-
-    def _beacon(self, pod: Pod) -> BeaconStatus:
-        attempts = tuple(
-            ProbeAttempt(name=kind, kind=kind, host="192.0.2.1", port=1, protocol="tcp", reached=True) for kind in KINDS
-        )
-        return BeaconStatus(boot_id=pod.boot_id, attempts=attempts)
-
-    def _worker(self, pod: Pod) -> WorkerStatus:
-        return WorkerStatus(
-            boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=2, sessions_wanted=0
-        )
-
-    def _engine(self, pod: Pod) -> EngineStatus:
-        state = EngineState.SERVING if pod.version is not None else EngineState.UNVERIFIED
-        return EngineStatus(
-            boot_id=pod.boot_id, state=state, loaded_policy_version=pod.version, verified_policy_version=pod.version,
-            canary_passed=pod.version is not None, requests_in_flight=0, generated_tokens=0,
-        )  # fmt: skip
-
-    def _learner(self, pod: Pod) -> LearnerStatus:
-        version = pod.version
-        figures = None
-        if version:
-            figures = StepFigures(
-                rollout=version - 1, loss=0.5, gradient_norm=1.25, kl=0.0, importance_mean=1.0,
-                importance_clipped_fraction=0.0, player_samples=8, designer_samples=2, tokens=100, seconds=0.1,
-            )  # fmt: skip
-        return LearnerStatus(
-            boot_id=pod.boot_id, state=LearnerState.IDLE, policy_version=version,
-            target=pod.target.policy_version if pod.target else None, proofs=tuple(pod.proofs.values()),
-            last_step=figures,
-        )  # fmt: skip
 
     # Pod status
 
@@ -408,6 +295,3 @@ def _owner(pod: Object) -> str:
 
 def _cost(pod: Object) -> int:
     return int(pod["metadata"].get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
-
-
-__all__ = ["EPISODES", "Pod", "PretendCluster", "World", "tasks"]

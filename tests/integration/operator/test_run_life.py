@@ -4,7 +4,7 @@ import json
 import re
 
 from tests.integration.operator.conftest import Stage, condition
-from tests.integration.operator.pretend import EPISODES
+from tests.integration.operator.pretend_answers import EPISODES
 
 from spade_contracts.metrics import METRICS
 from spade_operator.kube import Object
