@@ -30,7 +30,7 @@ from spade_operator.facts import Facts, Poll
 from spade_operator.records import Kind, PodRecord
 
 POLL_SECONDS = 1.0
-ANSWER_SECONDS = 3.0
+ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
 MAX_ERROR_CHARACTERS = 200
 CONCURRENT_POLLS = 128

@@ -31,7 +31,7 @@ Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-BOOT_IN_MESSAGE = re.compile(r"\bboot ([0-9A-Za-z._-]{8,64})\b")
+BOOT_IN_MESSAGE = re.compile(r"\bboot ([0-9A-Za-z._-]{8,64})(?: after ([0-9]{1,6}) restarts)?$")
 
 
 class Kind(StrEnum):
@@ -142,6 +142,8 @@ class PodRecord:
     ready: bool = False
     admitted_boot: str = ""
     """Boot id in our readiness condition, when that is True."""
+    admitted_restarts: int = 0
+    """Container restarts before that boot."""
     containers: tuple[ContainerRecord, ...] = ()
     reason: str = ""
     """Why the pod as a whole failed, such as Evicted."""
@@ -153,6 +155,11 @@ class PodRecord:
     def live(self) -> bool:
         """Whether it runs or may still come to run."""
         return not self.meta.deleting and self.phase not in ("Succeeded", "Failed")
+
+    @property
+    def restarts(self) -> int:
+        """Restarts of its containers in place."""
+        return sum(container.restarts for container in self.containers)
 
 
 @dataclass(frozen=True)
@@ -286,6 +293,7 @@ def _pod(meta: Meta, raw: Raw) -> PodRecord:
         index=_number(marks.get(JOB_INDEX_LABEL, notes.get(JOB_INDEX_LABEL))),
         ready=conditions.get("Ready", {}).get("status") == "True",
         admitted_boot=boot.group(1) if boot else "",
+        admitted_restarts=int(boot.group(2) or 0) if boot else 0,
         containers=tuple(_container(c) for c in status.get("containerStatuses") or []),
         reason=status.get("reason", ""),
         message=status.get("message", "")[:500],

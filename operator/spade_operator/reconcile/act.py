@@ -94,7 +94,7 @@ async def _admit(hands: Hands, action: Admit) -> None:
         "type": ISOLATED_GATE,
         "status": "True",
         "reason": str(Reason.PROVEN),
-        "message": f"gVisor, walls and closed network are proven for boot {action.boot_id}",
+        "message": f"proven for boot {action.boot_id} after {action.pod.restarts} restarts",
         "lastTransitionTime": hands.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     meta = action.pod.meta

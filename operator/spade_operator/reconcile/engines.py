@@ -36,7 +36,7 @@ def engines(seen: Observed, now: datetime) -> Step:
 def _count(seen: Observed) -> tuple[int, dict[str, int]]:
     """Engines lost or restarted since the last count, and the new count: pod name → container restarts."""
     before = seen.status.engine_restarts_seen
-    counted = {pod.meta.name: sum(c.restarts for c in pod.containers) for pod in seen.pods_of(Role.ENGINE)}
+    counted = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
     restarted = sum(max(0, number - before.get(name, 0)) for name, number in counted.items())
     gone = sum(1 for name in before if name not in counted)
     surplus = max(0, len(before) - seen.spec.engine.replicas)

@@ -47,7 +47,7 @@ def judge_pod(  # noqa: PLR0911  # one return for each finding, in the order of 
     pod: PodRecord, status: SandboxStatus | None, control: Verdict
 ) -> Verdict:
     """Judge a sandbox pod before its first program."""
-    if status is None or not status.walls or status.probe is None:
+    if status is None or status.probe is None:
         return Verdict()
     where = f"sandbox pod {pod.meta.name}"
     if status.served:
@@ -58,6 +58,8 @@ def judge_pod(  # noqa: PLR0911  # one return for each finding, in the order of 
             reason=Reason.NOT_GVISOR,
             message=f"{where} does not run in gVisor (its kernel says: {kernel}). Check the RuntimeClass.",
         )
+    if not status.walls:
+        return Verdict()
     missing = sorted(name for name, stands in status.walls.items() if not stands)
     if missing:
         return Verdict(reason=Reason.WALL_MISSING, message=f"{where} lacks these walls: {', '.join(missing)}.")
@@ -113,7 +115,7 @@ def isolation(seen: Observed, now: datetime) -> Step:
     for pod in seen.pods_of(Role.SANDBOX):
         status = seen.answer(pod, SandboxStatus)
         if pod.admitted_boot:
-            if status is not None and status.boot_id != pod.admitted_boot:
+            if pod.restarts > pod.admitted_restarts or (status is not None and status.boot_id != pod.admitted_boot):
                 actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
             else:
                 admitted[pod.meta.name] = pod.admitted_boot

@@ -28,14 +28,15 @@ from spade_operator.records import (
 )
 
 Status = TypeVar("Status", bound=BaseModel)
-SILENT_AFTER_FAILURES = 3
+SILENT_AFTER_FAILURES = 5
 """Polls in a row that must fail before a pod's last answer counts no longer."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A run and all that is known of its children. Watched children of a deleted namesake are in `leftovers`.
+    """A run and all that is known of its children, which carry its UID. What else has its label is not ours to touch.
 
+    Watched children of a deleted namesake are in `leftovers`.
     Unwatched ones (Secrets, Services, policies) are simply applied again: they get the new run as their owner.
     """
 
@@ -128,7 +129,8 @@ def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | N
     if run is None:
         return None
     family = sorted((r for r in facts.family(namespace, name)), key=lambda r: (r.meta.kind, r.meta.name))
-    own = [r for r in family if r.meta.run_uid in ("", run.meta.uid) and r.meta.kind is not Kind.RUN]
+    children = [r for r in family if r.meta.kind is not Kind.RUN]
+    own = [r for r in children if r.meta.run_uid == run.meta.uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
@@ -141,7 +143,7 @@ def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | N
         jobs={r.meta.name: r for r in own if isinstance(r, JobRecord)},
         deployments={r.meta.role: r for r in own if isinstance(r, DeploymentRecord) and r.meta.role is not None},
         others={(r.meta.kind, r.meta.name): r for r in own if r.meta.kind not in WATCHED},
-        leftovers=tuple(r for r in family if r not in own and r.meta.kind in WATCHED and r.meta.kind is not Kind.RUN),
+        leftovers=tuple(r for r in children if r.meta.kind in WATCHED and r.meta.run_uid not in ("", run.meta.uid)),
         polls=polls,
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
         told=facts.told(run.meta.uid),

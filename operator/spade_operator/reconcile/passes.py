@@ -16,7 +16,7 @@ from spade_operator.reconcile.observe import observe
 from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.steps import Action
-from spade_operator.records import BatchRecord, Kind, RolloutRecord, record_of
+from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord, record_of
 
 CONFLICT_SECONDS = 0.05
 GONE_AGAIN_SECONDS = 2.0
@@ -102,12 +102,16 @@ async def _gone(shop: Shop, key: Key) -> float | None:
         shop.hands.facts.put(record)
         if not record.meta.deleting:
             return CONFLICT_SECONDS
-    actions = releases(shop.hands.facts.family(key.namespace, key.name))
-    await act(shop.hands, actions)
-    if any(record.meta.kind in COMPUTE for record in shop.hands.facts.family(key.namespace, key.name)):
+    await act(shop.hands, releases(_ours(shop, key)))
+    if any(record.meta.kind in COMPUTE for record in _ours(shop, key)):
         return GONE_AGAIN_SECONDS
     shop.hands.facts.drop_unwatched(key.namespace, key.name)
     return None
+
+
+def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:
+    """Children of runs of that name; what somebody else labelled so is left alone."""
+    return tuple(r for r in shop.hands.facts.family(key.namespace, key.name) if r.meta.run_uid)
 
 
 async def _child(shop: Shop, key: Key) -> float | None:

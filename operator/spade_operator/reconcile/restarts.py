@@ -66,7 +66,7 @@ def _spent(seen: Observed, role: Role) -> tuple[int, str]:
     if role is not Role.SANDBOX:
         return counted, ""
     never_up = [pod for pod in seen.pods_of(role) if not pod.admitted_boot]
-    loops = sum(container.restarts for pod in never_up for container in pod.containers)
+    loops = sum(pod.restarts for pod in never_up)
     causes = [cause.text for pod in never_up if (cause := cause_of(pod, seen.logs)) is not None]
     return counted + loops, causes[0] if causes else ""
 

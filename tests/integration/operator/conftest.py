@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import aiohttp
+import pytest
 import pytest_asyncio
 from tests.integration.operator.pretend import PretendCluster
 from tests.support.api_server import ApiServer
 from tests.support.children import RESOURCES
+from tests.support.helm import render
 
 from spade_operator.kube import Kube, NotFound, Object
 from spade_operator.kube_config import read_kubeconfig
@@ -27,6 +29,7 @@ from spade_operator.records import Kind
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
 SUBNETS = count(10)
+PLACEHOLDER = "the-namespace"
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Stage:
     site_file: Path
     http_port: int
     log: Path
+    kubeconfig: Path
+    """With the rights that the chart gives the operator, and no others."""
 
     async def create_run(self, name: str = "mini", **spec: Any) -> Object:
         """A SpadeRun with the smallest spec and these fields over it."""
@@ -108,13 +113,19 @@ class Stage:
                     process.kill()
                     await process.wait()
 
+    def serve_all_namespaces(self) -> None:
+        """From now on operators are cluster-wide, as the administrator."""
+        site = json.loads(self.site_file.read_text())
+        self.site_file.write_text(json.dumps(site | {"watchNamespace": ""}))
+        self.kubeconfig = self.server.kubeconfig
+
     async def start_operator(self, http_port: int | None = None) -> asyncio.subprocess.Process:
         """A new operator process."""
         paths = [str(ROOT / part) for part in ("contracts", "operator")]
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(paths),
-            "KUBECONFIG": str(self.server.kubeconfig),
+            "KUBECONFIG": str(self.kubeconfig),
             "SPADE_SITE": str(self.site_file),
             "SPADE_HTTP_HOST": "127.0.0.1",
             "SPADE_HTTP_PORT": str(http_port or self.http_port),
@@ -141,8 +152,28 @@ def free_port() -> Iterator[int]:
         yield held.getsockname()[1]
 
 
+@pytest.fixture(scope="session")
+def chart_rights() -> str:
+    """The chart's service account, roles and bindings as JSON, for a placeholder's namespace."""
+    kinds = ("ServiceAccount", "Role", "RoleBinding")
+    objects = render({"watchNamespace": PLACEHOLDER}, namespace=PLACEHOLDER)
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [o for o in objects if o["kind"] in kinds]})
+
+
+def operators_kubeconfig(server: ApiServer, namespace: str, rights: str, path: Path) -> Path:
+    """A kubeconfig of the operator's service account there."""
+    applied = server.kubectl("apply", "-f", "-", stdin=rights.replace(PLACEHOLDER, namespace))
+    assert applied.returncode == 0, applied.stderr
+    token = server.kubectl("create", "token", "spade-operator", "-n", namespace)
+    assert token.returncode == 0, token.stderr
+    config = json.loads(server.kubeconfig.read_text())
+    config["users"] = [{"name": "admin", "user": {"token": token.stdout.strip()}}]
+    path.write_text(json.dumps(config))
+    return path
+
+
 @pytest_asyncio.fixture
-async def stage(api_server: ApiServer, tmp_path: Path) -> AsyncIterator[Stage]:
+async def stage(api_server: ApiServer, chart_rights: str, tmp_path: Path) -> AsyncIterator[Stage]:
     """A fresh namespace with everything but an operator."""
     namespace = f"test-{secrets.token_hex(4)}"
     assert api_server.kubectl("create", "namespace", namespace).returncode == 0
@@ -160,7 +191,8 @@ async def stage(api_server: ApiServer, tmp_path: Path) -> AsyncIterator[Stage]:
     with free_port() as port:
         pass
     try:
-        yield Stage(api_server, kube, namespace, cluster, site_file, port, tmp_path / "operator.log")
+        kubeconfig = operators_kubeconfig(api_server, namespace, chart_rights, tmp_path / "kubeconfig")
+        yield Stage(api_server, kube, namespace, cluster, site_file, port, tmp_path / "operator.log", kubeconfig)
     finally:
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)

@@ -18,7 +18,7 @@ async def test_killed_operator_is_succeeded_by_another_that_goes_on(stage: Stage
     world.hold_play = True
     await stage.create_run(rollouts=2)
     first = await stage.start_operator()
-    await stage.until("playing", playing)
+    await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
     first.send_signal(signal.SIGKILL)
     await first.wait()
     world.hold_play = False

@@ -15,6 +15,7 @@ def refused(kind: str, reason: str):
 
 
 async def test_spec_that_cannot_run_is_not_accepted_and_holds_up_nobody_else(stage: Stage) -> None:
+    stage.serve_all_namespaces()
     await stage.create_run(model={"uri": "ftp://somewhere"})
     async with stage.operator():
         run = await stage.until("refusal", refused("Accepted", "InvalidSpec"))

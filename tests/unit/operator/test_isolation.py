@@ -11,6 +11,7 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
+from spade_operator.records import ContainerRecord
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 ISOLATED = RunCondition.ISOLATED
@@ -59,6 +60,7 @@ def test_reasons_are_told_apart() -> None:
         Reason.NETWORK_OPEN: p.sandbox_says(probe=open_network),
         Reason.CONTROL_FAILED: p.sandbox_says(probe=probe(attempts=(p.attempt("metadata"),))),
     }
+    cases[Reason.NOT_GVISOR] = p.sandbox_says(probe=probe(gvisor=False), walls={})
     for reason, status in cases.items():
         step = step_for(status)
         assert p.wanted(step, ISOLATED)[:2] == ("False", reason)
@@ -82,6 +84,13 @@ def test_pod_that_is_not_at_the_boot_it_was_admitted_for_is_replaced_and_counted
     assert not p.actions_of(step, Admit)
     assert step.restarts == {Role.SANDBOX: 1}
     assert step.status["admitted"] == {}
+
+
+def test_restart_that_the_kubelet_tells_is_enough_before_the_new_process_answers() -> None:
+    restarted = p.pod(Role.SANDBOX, admitted_boot="boot-0001", containers=(ContainerRecord("sandbox", 1),))
+    assert p.actions_of(step_for(None, pod=restarted), Remove)
+    before = p.pod(Role.SANDBOX, admitted_boot="boot-0001", admitted_restarts=1, containers=restarted.containers)
+    assert not p.actions_of(step_for(p.sandbox_says(), pod=before), Remove)
 
 
 def test_pod_removed_by_scaling_down_is_no_loss() -> None:

@@ -56,10 +56,14 @@ def test_gate_counts_only_when_true_and_naming_a_boot(status: str, message: str)
 
 
 def test_boot_of_an_admitted_pod_is_read_from_its_gate() -> None:
-    gate = {"type": "spade.dev/isolated", "status": "True", "message": "proven for boot 0123456789abcdef"}
+    gate = {
+        "type": "spade.dev/isolated",
+        "status": "True",
+        "message": "proven for boot 0123456789abcdef after 2 restarts",
+    }
     found = record_of(Kind.POD, {"metadata": META, "status": {"conditions": [gate]}})
     assert isinstance(found, PodRecord)
-    assert found.admitted_boot == "0123456789abcdef"
+    assert (found.admitted_boot, found.admitted_restarts) == ("0123456789abcdef", 2)
 
 
 def test_controlling_owner_comes_before_others() -> None:

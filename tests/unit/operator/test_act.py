@@ -1,0 +1,148 @@
+"""Nothing is written without the lease; every answer is a fact at once; preconditions name what was decided on."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.support import pictures as p
+
+from spade_contracts.resources import SpadeRunStatus
+from spade_operator.facts import Facts
+from spade_operator.kube import Conflict, NotFound, Object, Refused
+from spade_operator.lease import Leadership, NotLeading
+from spade_operator.reconcile.act import Hands, act, write_status
+from spade_operator.reconcile.steps import Admit, Apply, Create, FetchLog, Remove, SetDeletionCost
+from spade_operator.records import Kind
+
+
+class Server:
+    """Remembers writes and answers with what was written; `error` is raised by the next one."""
+
+    def __init__(self) -> None:
+        self.writes: list[tuple[str, Any]] = []
+        self.error: Exception | None = None
+
+    async def _write(self, verb: str, what: Any) -> Object:
+        self.writes.append((verb, what))
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return self._stored(what)
+
+    def _stored(self, what: Object) -> Object:
+        meta = {"uid": "stored", "resourceVersion": "8", "labels": {"spade.dev/run": p.RUN}} | what["metadata"]
+        return {**what, "metadata": meta}
+
+    async def create(self, manifest: Object) -> Object:
+        return await self._write("create", manifest)
+
+    async def apply(self, manifest: Object) -> Object:
+        return await self._write("apply", manifest)
+
+    async def update(self, manifest: Object, *, part: str = "") -> Object:
+        return await self._write(f"update {part}", manifest)
+
+    async def patch(self, kind: str, namespace: str, name: str, patch: Object, *, part: str = "") -> Object:
+        await self._write(f"patch {part}", patch)
+        return self._stored({"metadata": {"name": name, "namespace": namespace, **patch["metadata"]}})
+
+    async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
+        await self._write("delete", {"metadata": {"name": name, "uid": uid, "grace": grace_seconds}})
+
+    async def get(self, kind: str, namespace: str, name: str) -> Object:
+        fresh: Object = {"metadata": {"name": name, "namespace": namespace, "generation": 2}}
+        return self._stored(fresh | {"spec": {"model": {"uri": "package:tiny"}, "rollouts": 1}})
+
+    async def log(self, *names: str, previous: bool, lines: int) -> str:
+        if self.error is not None:
+            raise self.error
+        return "last words"
+
+
+def hands(server: Any, *, leads: bool = True) -> Hands:
+    leadership = Leadership(clock=lambda: 0.0, held_until=1.0 if leads else -1.0)
+    return Hands(server, Facts(), leadership, poller=None, site=p.SITE, clock=lambda: p.NOW)  # type: ignore[arg-type]
+
+
+MANIFEST: Object = {"kind": "Job", "metadata": {"name": "j", "namespace": "default"}}
+
+
+def test_nothing_is_written_without_the_lease() -> None:
+    server = Server()
+    with pytest.raises(NotLeading):
+        asyncio.run(act(hands(server, leads=False), (Create(MANIFEST),)))
+    with pytest.raises(NotLeading):
+        asyncio.run(write_status(hands(server, leads=False), p.run_record().meta, SpadeRunStatus()))
+    assert server.writes == []
+
+
+async def test_lease_lost_between_two_actions_stops_the_second() -> None:
+    server = Server()
+    clock = iter([0.0, 2.0])
+    able = hands(server)
+    able.leadership.clock = lambda: next(clock)
+    with pytest.raises(NotLeading):
+        await act(able, (Apply(MANIFEST), Apply(MANIFEST)))
+    assert len(server.writes) == 1
+
+
+async def test_answers_are_facts_at_once() -> None:
+    able = hands(Server())
+    await act(able, (Create(MANIFEST),))
+    assert [(r.meta.kind, r.meta.uid) for r in able.facts.family("default", p.RUN)] == [(Kind.JOB, "stored")]
+
+
+async def test_object_that_exists_already_is_looked_at_and_not_changed() -> None:
+    server = Server()
+    server.error = Conflict("create", 409, "exists")
+    able = hands(server)
+    await act(able, (Create(MANIFEST),))
+    assert [verb for verb, _ in server.writes] == ["create"]
+    assert able.facts.family("default", p.RUN)
+
+
+async def test_deletes_and_patches_name_the_uid() -> None:
+    server = Server()
+    able = hands(server)
+    able.facts.put(p.SANDBOX)
+    await act(able, (SetDeletionCost(p.SANDBOX, 7), Admit(p.SANDBOX, "boot-0001"), Remove(p.SANDBOX, 1)))
+    assert [what["metadata"]["uid"] for _, what in server.writes] == [p.SANDBOX.meta.uid] * 3
+    gate = server.writes[1][1]["status"]["conditions"][0]
+    assert (gate["type"], gate["status"]) == ("spade.dev/isolated", "True")
+    assert "boot boot-0001 after 0 restarts" in gate["message"]
+    (known,) = able.facts.family("default", p.RUN)
+    assert known.meta.deleting
+
+
+async def test_status_is_written_for_the_version_it_was_decided_on() -> None:
+    server = Server()
+    await write_status(hands(server), p.run_record().meta, SpadeRunStatus(rollout=3))
+    ((verb, body),) = server.writes
+    assert (verb, body["metadata"]["resourceVersion"], body["status"]["rollout"]) == ("update status", "7", 3)
+
+
+async def test_conflict_brings_the_fresh_object_and_ends_the_pass() -> None:
+    server = Server()
+    server.error = Conflict("update", 409, "changed")
+    able = hands(server)
+    with pytest.raises(Conflict):
+        await write_status(able, p.run_record().meta, SpadeRunStatus())
+    run = able.facts.run("default", p.RUN)
+    assert run is not None
+    assert run.meta.generation == 2
+
+
+async def test_status_of_an_object_that_is_gone_is_no_error() -> None:
+    server = Server()
+    server.error = NotFound("update", 404, "")
+    await write_status(hands(server), p.run_record().meta, SpadeRunStatus())
+
+
+async def test_log_that_cannot_be_read_is_remembered_as_empty() -> None:
+    server = Server()
+    able = hands(server)
+    await act(able, (FetchLog(p.ENGINE, "engine", 0, False),))
+    server.error = Refused("log", 400, "gone")
+    await act(able, (FetchLog(p.ENGINE, "engine", 1, True),))
+    assert able.facts.log((p.ENGINE.meta.uid, "engine", 0)) == "last words"
+    assert able.facts.log((p.ENGINE.meta.uid, "engine", 1)) == ""
