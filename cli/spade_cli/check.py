@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from spade_contracts.config import MethodConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import SpadeRunSpec
+from spade_operator.reconcile.accept import check
 
 
 def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
@@ -23,4 +24,6 @@ def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
 
 def resolved(document: dict[str, Any]) -> MethodConfig:
     """The settings that the run would be accepted with. Raises InvalidInput as the operator's acceptance does."""
-    return checked_spec(document).method()
+    spec = checked_spec(document)
+    check(spec)
+    return spec.method()
