@@ -103,8 +103,8 @@ ENGINE_ARGS = (
     "seed",
     "tensor-parallel-size",
 )
-"""Arguments of vLLM that change speed, memory and layout only. Others open ports, load code, read other weights or
-change what log-probabilities mean.
+"""Arguments of vLLM that change speed, memory and layout only. API server and engine refuse all others: these open
+ports, load code, read other weights or change what log-probabilities mean, and vLLM grows new ones.
 """
 ARG_MESSAGE = "write vLLM's argument in lower case and without dashes in front, such as max-num-seqs"
 ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9-]*$")]

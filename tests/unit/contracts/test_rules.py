@@ -4,8 +4,6 @@ import pytest
 
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.resources.rules import SPADE_RUN_RULES
-from spade_contracts.resources.run_parts import ENGINE_ARGS
-from spade_trainer.engine.arguments import ALLOWED
 
 
 def rule_about(words: str) -> str:
@@ -27,7 +25,3 @@ def test_defaults_that_agree_stand_as_numbers(defaults: dict) -> None:  # type: 
     rule = rule_about("activeSkills")
     assert f": {defaults['environments']['active_skills']})" in rule
     assert f": {len(defaults['environments']['skills'])})" in rule
-
-
-def test_the_engine_takes_exactly_the_arguments_that_the_api_takes() -> None:
-    assert frozenset(ENGINE_ARGS) == ALLOWED

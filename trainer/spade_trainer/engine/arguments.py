@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spade_contracts.errors import InvalidInput
+from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_trainer.engine.model_facts import ModelFacts
 
 EXTENSION = "spade_trainer.engine.extension.PolicyExtension"
@@ -15,31 +16,6 @@ CPU_BATCH_TOKENS = 4096
 MAX_SEQUENCES = 128
 """Requests computed at once; more wait inside vLLM."""
 
-ALLOWED = frozenset(
-    {
-        "async-scheduling",
-        "attention-backend",
-        "block-size",
-        "disable-custom-all-reduce",
-        "disable-log-stats",
-        "dtype",
-        "enable-expert-parallel",
-        "enable-prefix-caching",
-        "enforce-eager",
-        "gpu-memory-utilization",
-        "kv-cache-dtype",
-        "kv-cache-memory-bytes",
-        "max-model-len",
-        "max-num-batched-tokens",
-        "max-num-seqs",
-        "pipeline-parallel-size",
-        "seed",
-        "tensor-parallel-size",
-    }
-)
-"""Arguments that change speed, memory and layout only. Everything else is refused: vLLM has arguments that open ports,
-load code, change what log-probabilities mean, or read other weights, and it grows new ones."""
-
 
 def vllm_arguments(
     facts: ModelFacts, model: Path, socket: Path, extra: Mapping[str, str], *, cpu: bool
@@ -47,12 +23,12 @@ def vllm_arguments(
     """The command that serves a model on a Unix socket.
 
     extra: the run's arguments, without dashes; an empty value or `true` sets a flag, `false` its `no-` twin.
-    Raises InvalidInput for an argument that is not in ALLOWED.
+    Raises InvalidInput for an argument that is not in ENGINE_ARGS, whatever the API server let through.
     """
-    refused = sorted(set(extra) - ALLOWED)
+    refused = sorted(set(extra) - set(ENGINE_ARGS))
     if refused:
         raise InvalidInput(
-            f"engine.args.{refused[0]}", "is not an argument that a run may set", remedy=f"Use of {sorted(ALLOWED)}."
+            f"engine.args.{refused[0]}", "is not an argument that a run may set", remedy=f"Use of {list(ENGINE_ARGS)}."
         )
     defaults = {"max-model-len": str(facts.max_tokens), "max-num-seqs": str(MAX_SEQUENCES), "dtype": "bfloat16"}
     if cpu:

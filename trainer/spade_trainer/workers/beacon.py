@@ -12,15 +12,14 @@ from pathlib import Path
 from aiohttp import web
 from pydantic import ValidationError
 
-from spade_contracts.isolation import PROBE_TARGETS, TARGETS_PATH, ProbeTarget, TransportProtocol
+from spade_contracts.isolation import PROBE_TARGETS, TARGETS_PATH, ProbeTarget
 from spade_contracts.ports import ENGINE_DATA, WORKER_STATUS
-from spade_contracts.statuses import BeaconStatus, ProbeAttempt
+from spade_contracts.reaching import try_target
+from spade_contracts.statuses import BeaconStatus
 from spade_trainer.workers.status_port import serve_status
 
 ATTEMPT_SECONDS = 2.0
 ROUND_PAUSE_SECONDS = 2.0
-DNS_QUERY = bytes.fromhex("5350010000010000000000000000020001")
-"""A query for the root's name servers: any DNS server answers it with something."""
 
 
 async def beacon(
@@ -35,7 +34,7 @@ async def beacon(
     latest = BeaconStatus(boot_id=boot_id, attempts=())
     async with _answering(data_port), serve_status(status_port, lambda: latest):
         while True:
-            attempts = await asyncio.gather(*(attempt(target) for target in read_targets(targets)))
+            attempts = await asyncio.gather(*(try_target(target, ATTEMPT_SECONDS) for target in read_targets(targets)))
             latest = BeaconStatus(boot_id=boot_id, attempts=tuple(attempts))
             await asyncio.sleep(pause_seconds)
 
@@ -46,28 +45,6 @@ def read_targets(path: Path) -> tuple[ProbeTarget, ...]:
         return PROBE_TARGETS.validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return ()
-
-
-async def attempt(target: ProbeTarget) -> ProbeAttempt:
-    """One connection attempt: a TCP connection made, or a UDP datagram answered, is a target reached."""
-    connect = _tcp if target.protocol is TransportProtocol.TCP else _udp
-    try:
-        async with asyncio.timeout(ATTEMPT_SECONDS):
-            detail = await connect(str(target.host), target.port)
-        reached = True
-    except TimeoutError:
-        reached, detail = False, "no answer"
-    except OSError as error:
-        reached, detail = False, str(error)[:300]
-    return ProbeAttempt(
-        name=target.name,
-        kind=target.kind.value,
-        host=str(target.host),
-        port=target.port,
-        protocol=target.protocol.value,
-        reached=reached,
-        detail=detail,
-    )
 
 
 @asynccontextmanager
@@ -84,37 +61,3 @@ async def _answering(port: int) -> AsyncIterator[None]:
         yield
     finally:
         await runner.cleanup()
-
-
-async def _tcp(host: str, port: int) -> str:
-    """Connect and leave."""
-    _, writer = await asyncio.open_connection(host, port)
-    writer.close()
-    return "connected"
-
-
-class _FirstAnswer(asyncio.DatagramProtocol):
-    """Completes a future with the first datagram or error."""
-
-    def __init__(self, answered: "asyncio.Future[str]") -> None:
-        self._answered = answered
-
-    def datagram_received(self, data: bytes, addr: object) -> None:
-        if not self._answered.done():
-            self._answered.set_result(f"answered with {len(data)} bytes")
-
-    def error_received(self, exc: Exception) -> None:
-        if not self._answered.done():
-            self._answered.set_exception(exc)
-
-
-async def _udp(host: str, port: int) -> str:
-    """Ask a DNS server for anything."""
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[str] = loop.create_future()
-    transport, _ = await loop.create_datagram_endpoint(lambda: _FirstAnswer(answered), remote_addr=(host, port))
-    try:
-        transport.sendto(DNS_QUERY)
-        return await answered
-    finally:
-        transport.close()

@@ -5,16 +5,14 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from spade_contracts.isolation import ProbeTarget, TargetKind, TransportProtocol
+from spade_contracts.isolation import ProbeTarget, TargetKind
 from spade_contracts.statuses import BeaconStatus
-from spade_trainer.workers.beacon import attempt, beacon, read_targets
+from spade_trainer.workers.beacon import beacon, read_targets
 
 
 def free_port() -> int:
@@ -22,38 +20,8 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def target(port: int, protocol: TransportProtocol = TransportProtocol.TCP) -> ProbeTarget:
-    return ProbeTarget.model_validate(
-        {"name": "one", "kind": TargetKind.DNS, "host": "127.0.0.1", "port": port, "protocol": protocol}
-    )
-
-
-@asynccontextmanager
-async def udp_server(answers: bool) -> AsyncIterator[int]:
-    class Server(asyncio.DatagramProtocol):
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            self.transport = transport
-
-        def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-            if answers:
-                self.transport.sendto(b"an answer", addr)  # type: ignore[attr-defined]
-
-    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(Server, ("127.0.0.1", 0))
-    yield transport.get_extra_info("sockname")[1]
-    transport.close()
-
-
-async def test_a_listening_port_is_reached_and_a_closed_one_is_not() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        assert (await attempt(target(server.getsockname()[1]))).reached
-    assert not (await attempt(target(free_port()))).reached
-
-
-@pytest.mark.parametrize("answers", [True, False])
-async def test_a_datagram_must_be_answered(answers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spade_trainer.workers.beacon.ATTEMPT_SECONDS", 0.2)
-    async with udp_server(answers) as port:
-        assert (await attempt(target(port, TransportProtocol.UDP))).reached is answers
+def target(port: int) -> ProbeTarget:
+    return ProbeTarget.model_validate({"name": "one", "kind": TargetKind.DNS, "host": "127.0.0.1", "port": port})
 
 
 async def test_targets_that_come_later_are_tried_and_everything_is_answered(tmp_path: Path) -> None:
