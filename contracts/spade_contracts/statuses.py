@@ -172,6 +172,8 @@ class LearnerStatus(Contract):
     replay_diverged: int | None = None
     """First rollout whose replay gave another checksum than its step manifest."""
     error: str = ""
+    failure: str = ""
+    """When trying again cannot help: the reason of the run's condition Failed."""
 
 
 class PrepareResult(Contract):

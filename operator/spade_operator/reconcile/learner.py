@@ -34,9 +34,8 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
         create = tuple(Create(m) for m in learner_job(seen.parent, seen.site, seen.status.learner_attempt))
         return Step(create, (_still(seen),))
     said = seen.learner()
-    if said is not None and said[1].state is LearnerState.FAILED and said[1].replay_diverged is not None:
-        where = f"The replay of rollout {said[1].replay_diverged} gave other parameters than its step manifest records."
-        return run_failed(seen, Reason.REPLAY_DIVERGED, f"{where} {said[1].error}"[:1800])
+    if said is not None and said[1].state is LearnerState.FAILED and said[1].failure in set(Reason):
+        return run_failed(seen, Reason(said[1].failure), f"The learner gave up: {said[1].error}"[:1800])
     if job.failed or job.complete or any(pod.phase == "Failed" for pod in pods):
         return _replace(seen, job, pods)
     if said is not None and said[1].state in STARTING:

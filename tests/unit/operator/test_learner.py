@@ -54,11 +54,15 @@ def test_replaying_learner_is_not_ready_and_says_so() -> None:
     assert "replays" in p.wanted(learner(seen, p.NOW), READY)[2]
 
 
-def test_divergence_of_the_replay_fails_the_run() -> None:
-    said = p.learner_says(2, state=LearnerState.FAILED, replay_diverged=1, error="checksums differ")
-    step = learner(p.seen(pods={p.LEARNER: said}, jobs=[JOB]), p.NOW)
-    assert p.wanted(step, RunCondition.FAILED)[:2] == ("True", Reason.REPLAY_DIVERGED)
-    assert step.blocks
+def test_learner_that_cannot_be_helped_by_another_attempt_fails_the_run() -> None:
+    for reason in (Reason.REPLAY_DIVERGED, Reason.NON_FINITE):
+        said = p.learner_says(2, state=LearnerState.FAILED, failure=reason, error="the gradient is not finite")
+        step = learner(p.seen(pods={p.LEARNER: said}, jobs=[JOB]), p.NOW)
+        assert p.wanted(step, RunCondition.FAILED)[:2] == ("True", reason)
+        assert "the gradient is not finite" in p.wanted(step, RunCondition.FAILED)[2]
+        assert step.blocks
+    passing = p.learner_says(2, state=LearnerState.FAILED, error="a connection broke")
+    assert not learner(p.seen(pods={p.LEARNER: passing}, jobs=[JOB]), p.NOW).blocks
 
 
 def test_cause_of_the_last_loss_stands_until_the_group_is_up() -> None:

@@ -27,6 +27,7 @@ class Situation:
     replayed_steps: int = 0
     replay_diverged: int | None = None
     error: str = ""
+    failure: str = ""
 
     def status(self) -> LearnerStatus:
         """The open status. Proofs of engines that are no longer wanted are left out."""
@@ -44,6 +45,7 @@ class Situation:
             replayed_steps=self.replayed_steps,
             replay_diverged=self.replay_diverged,
             error=self.error,
+            failure=self.failure,
         )
 
 

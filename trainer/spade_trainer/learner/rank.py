@@ -19,6 +19,7 @@ from pathlib import Path
 from aiohttp import web
 
 from spade_contracts.errors import SpadeError
+from spade_contracts.resources import Reason
 from spade_contracts.statuses import EngineProof, LearnerState
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.engines import keep_proven
@@ -137,12 +138,22 @@ def _show(board: Board, error: SpadeError) -> None:
     """Say in the status and in the pod's termination message why the learner fails."""
     text = str(error)[:MAX_ERROR]
     rollout = error.rollout if isinstance(error, ReplayDiverged) else None
-    board.change(work=LearnerState.FAILED, error=text, replay_diverged=rollout)
+    board.change(work=LearnerState.FAILED, error=text, replay_diverged=rollout, failure=_failure(error))
     try:
         if TERMINATION_LOG.exists():
             TERMINATION_LOG.write_text(text)
     except OSError as failure:
         log.warning("no termination message: %s", failure)
+
+
+def _failure(error: SpadeError) -> str:
+    """The reason that the run fails for, or '' when another attempt may succeed."""
+    if not error.permanent:
+        return ""
+    if isinstance(error, ReplayDiverged):
+        return Reason.REPLAY_DIVERGED.value
+    # By name, because its module imports torch, which may be what failed.
+    return (Reason.NON_FINITE if type(error).__name__ == "StepNotFinite" else Reason.JOB_FAILED).value
 
 
 def _end(code: int) -> None:
