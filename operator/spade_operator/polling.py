@@ -29,7 +29,10 @@ from spade_contracts.statuses import (
 from spade_operator.facts import Facts, Poll
 from spade_operator.records import Kind, PodRecord
 
+ROUND_SECONDS = 0.2
 POLL_SECONDS = 1.0
+QUICK_SECONDS = 0.4
+"""For learner and engines: the next rollout waits for their word."""
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
 MAX_ERROR_CHARACTERS = 200
@@ -48,14 +51,17 @@ class StatusPort:
     model: type[BaseModel]
     volatile: frozenset[str] = frozenset()
     """Fields that decide nothing, so that their change alone asks for no pass."""
+    every_seconds: float = POLL_SECONDS
 
 
 STATUS_PORTS: Mapping[Role, StatusPort] = {
     Role.SANDBOX: StatusPort(ports.SANDBOX_STATUS, SandboxStatus, frozenset({"sessions"})),
     Role.BEACON: StatusPort(ports.WORKER_STATUS, BeaconStatus),
     Role.WORKER: StatusPort(ports.WORKER_STATUS, WorkerStatus, frozenset({"done", "verifier_failures", "stage"})),
-    Role.ENGINE: StatusPort(ports.ENGINE_STATUS, EngineStatus, frozenset({"requests_in_flight", "generated_tokens"})),
-    Role.LEARNER: StatusPort(ports.LEARNER_STATUS, LearnerStatus),
+    Role.ENGINE: StatusPort(
+        ports.ENGINE_STATUS, EngineStatus, frozenset({"requests_in_flight", "generated_tokens"}), QUICK_SECONDS
+    ),
+    Role.LEARNER: StatusPort(ports.LEARNER_STATUS, LearnerStatus, every_seconds=QUICK_SECONDS),
 }
 
 
@@ -91,6 +97,8 @@ class Poller:
         self._slots = asyncio.Semaphore(CONCURRENT_POLLS)
         self._busy: dict[str, asyncio.Task[None]] = {}
         """By pod UID: polls that run or wait for a slot."""
+        self._asked: dict[str, float] = {}
+        """By pod UID: loop time of the latest poll's start."""
         self.last_round: float = 0.0
         """Loop time of the last round, for the liveness check."""
 
@@ -102,25 +110,32 @@ class Poller:
         await self._session.close()
 
     async def run(self, active: Callable[[], bool]) -> None:
-        """Start a round every second while `active` says so."""
+        """Ask whoever is due, while `active` says so."""
         loop = asyncio.get_running_loop()
         while True:
             self.last_round = loop.time()
             if active():
-                for pod in self._due():
+                for pod in self._due(loop.time()):
                     task = asyncio.create_task(self._poll(pod))
                     self._busy[pod.meta.uid] = task
                     task.add_done_callback(partial(self._ended, pod.meta.uid))
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(ROUND_SECONDS)
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         self._busy.pop(uid, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("polling pod %s: %s", uid, error)
 
-    def _due(self) -> Iterator[PodRecord]:
+    def _due(self, now: float) -> Iterator[PodRecord]:
+        before, self._asked = self._asked, {}
         for record in self._facts.of_kind(Kind.POD):
-            if isinstance(record, PodRecord) and relevant(record) and record.meta.uid not in self._busy:
+            if not isinstance(record, PodRecord) or not relevant(record) or record.meta.role is None:
+                continue
+            uid = record.meta.uid
+            asked = before.get(uid, float("-inf"))
+            due = uid not in self._busy and now - asked >= STATUS_PORTS[record.meta.role].every_seconds
+            self._asked[uid] = now if due else asked
+            if due:
                 yield record
 
     async def _poll(self, pod: PodRecord) -> None:

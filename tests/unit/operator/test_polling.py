@@ -67,7 +67,9 @@ def says(text: str, status: int = 200, **headers: str) -> Answer:
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(polling, "ROUND_SECONDS", 0.01)
+    quick = {role: replace(way, every_seconds=0.02) for role, way in polling.STATUS_PORTS.items()}
+    monkeypatch.setattr(polling, "STATUS_PORTS", quick)
 
 
 async def test_answer_becomes_a_fact_and_news_once() -> None:
