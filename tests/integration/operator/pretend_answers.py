@@ -70,6 +70,8 @@ class World:
     work_seconds: float = 0.3
     hold_play: bool = False
     """Play workers do not finish."""
+    sessions_wanted: int = 0
+    """Sessions that each worker waits for."""
     crash_learner: bool = False
     """Each learner process dies as soon as it has a target."""
     pods: dict[str, Pod] = field(default_factory=dict)
@@ -101,8 +103,9 @@ def beacon(world: World, pod: Pod) -> BeaconStatus:
 
 def worker(world: World, pod: Pod) -> WorkerStatus:
     return WorkerStatus(
-        boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=2, sessions_wanted=0
-    )
+        boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=2,
+        sessions_wanted=world.sessions_wanted,
+    )  # fmt: skip
 
 
 def engine(world: World, pod: Pod) -> EngineStatus:

@@ -62,11 +62,16 @@ async def test_run_goes_from_creation_to_complete_within_its_write_budget(stage:
     assert not missing
 
 
-async def test_live_page_counts_episodes_and_a_complete_run_goes_on_when_its_rollouts_grow(stage: Stage) -> None:
+async def test_pool_follows_demand_live_page_counts_and_a_complete_run_goes_on_when_rollouts_grow(stage: Stage) -> None:
     stage.cluster.world.hold_play = True
-    await stage.create_run(rollouts=1)
+    await stage.create_run(rollouts=1, sandbox={"sessionsPerPod": 8, "maxPods": 2, "quietSeconds": 1})
     async with stage.operator():
         await stage.until("playing", lambda run: run.get("status", {}).get("phase") == "Playing")
+        stage.cluster.world.sessions_wanted = 20
+        await stage.until("the pool has grown", lambda run: len(run["status"]["admitted"]) == 2)
+        stage.cluster.world.sessions_wanted = 0
+        run = await stage.until("the pool has shrunk", lambda run: run if len(run["status"]["admitted"]) == 1 else None)
+        assert "sandbox" not in run["status"]["restarts"], "a pod that is not needed is not lost"
         view = {}
         while not view.get("episodes_planned"):
             view = json.loads(await stage.page(f"/runs/{stage.namespace}/mini"))
