@@ -30,6 +30,8 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
         ("  environments: {activeSkills: 9}\n", "spec", "name more skills or lower it"),
         ("  learner: {ranksPerNode: 3, parallelism: {expert: 2}}\n", "spec.learner", "multiple of it"),
         ("  play: {sampling: {topP: 0.9}}\n", "spec", "cannot renormalise"),
+        ("  sandbox: {minPods: 3, maxPods: 2}\n", "spec.sandbox.minPods", "Lower one or raise the other"),
+        ("  environments: {corpus: {uri: 's3://bucket/x'}}\n", "spec.environments.corpus.uri", "Write package:NAME"),
     ],
 )
 def test_wrong_spec_is_refused_with_its_path_and_what_to_write(

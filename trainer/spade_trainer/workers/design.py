@@ -7,15 +7,12 @@ from collections.abc import Collection, Sequence
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
-from spade_contracts.tokens import Door
-from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify import Judgement, verify
 from spade_trainer.chat import load_chat
 from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.corpus import load_corpus
 from spade_trainer.design.designer import GateUnavailable, Studio, design_slot
 from spade_trainer.design.memory import memory_of, shown
-from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.designs import Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
@@ -24,7 +21,8 @@ from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
 from spade_trainer.workers.progress import Progress
-from spade_trainer.workers.surroundings import Surroundings, read_token
+from spade_trainer.workers.servers import servers
+from spade_trainer.workers.surroundings import Surroundings
 
 SLOT_ATTEMPTS = 3
 """Tries of a slot under which sandboxes failed; after the last the Job tries again."""
@@ -73,11 +71,7 @@ async def _design_slots(
 ) -> None:
     """Design these slots at once and write each one's part as it ends."""
     method = manifests.read_run(store).method
-    engine_token = read_token(around.tokens, Door.ENGINE_DATA)
-    sandbox_token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
-    sandboxes = SandboxPool(task.sandbox_host.split(","), sandbox_token, observe_step=figures.step_seconds.observe)
-    progress.sandboxes = sandboxes.stats
-    async with EnginePool(task.engine_host, engine_token) as engines, sandboxes:
+    async with servers(task, around, progress, figures) as (engines, sandboxes):
 
         async def judge(answer: str) -> Judgement:
             bound = method.environments.verification.max_source_bytes

@@ -8,11 +8,9 @@ from contextlib import AbstractAsyncContextManager
 from spade_contracts.manifests import EnvironmentEntry, RolloutManifest
 from spade_contracts.statuses import Outcome, PlaySummary
 from spade_contracts.tasks import PlayTask
-from spade_contracts.tokens import Door
-from spade_sandbox.client import SandboxPool, SandboxSession
+from spade_sandbox.client import SandboxSession
 from spade_trainer.chat import load_chat
 from spade_trainer.play.compose import compose_rollout, finished_parts
-from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.play.episode import EpisodePlan, Table, play_episode
 from spade_trainer.play.plan import GroupPlan, environments_of, plan_group, planned_episodes
 from spade_trainer.play.scheduler import play_groups
@@ -26,7 +24,8 @@ from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
 from spade_trainer.workers.progress import Progress
-from spade_trainer.workers.surroundings import Surroundings, read_token
+from spade_trainer.workers.servers import servers
+from spade_trainer.workers.surroundings import Surroundings
 
 SESSION_WAIT_SECONDS = 1800.0
 """How long an episode may wait for a sandbox: a small pool is slow, not broken, and a growing one needs its time."""
@@ -81,12 +80,8 @@ async def _play_environments(
 ) -> None:
     """Play these environments and write each one's part as its last episode ends."""
     method = manifests.read_run(store).method
-    engine_token = read_token(around.tokens, Door.ENGINE_DATA)
-    sandbox_token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
-    sandboxes = SandboxPool(task.sandbox_host.split(","), sandbox_token, observe_step=figures.step_seconds.observe)
-    progress.sandboxes = sandboxes.stats
     groups = [plan_group(method, task.rollout, entry, read_program(store, task.cycle, entry.file)) for entry in entries]
-    async with EnginePool(task.engine_host, engine_token) as engines, sandboxes:
+    async with servers(task, around, progress, figures) as (engines, sandboxes):
 
         def open_session(source: str) -> AbstractAsyncContextManager[SandboxSession]:
             domain = method.environments.domain
