@@ -70,7 +70,7 @@ def judge_pod(  # noqa: PLR0911  # one return for each finding, in the order of 
         names = ", ".join(f"{attempt.name} ({attempt.host}:{attempt.port})" for attempt in reached)
         return Verdict(
             reason=Reason.NETWORK_OPEN,
-            message=f"{where} reached {names}. Are NetworkPolicies enforced? See docs/security.md.",
+            message=f"{where} reached {names}. Are NetworkPolicies enforced? See docs/operator.md.",
         )
     if not control.proven:
         return control
