@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
 from spade_operator.keys import Key, child_keys, run_key
-from spade_operator.kube import Conflict, NotFound
+from spade_operator.kube import Conflict, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands, act, write_status
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.observe import observe
+from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.steps import Action
@@ -78,7 +79,13 @@ async def _run(shop: Shop, key: Key) -> float | None:
     if seen is None or seen.run.meta.deleting:
         return await _gone(shop, key)
     decision = decide(seen, hands.clock())
-    await act(hands, decision.actions)
+    try:
+        await act(hands, decision.actions)
+    except Refused as error:
+        shown = run_refused(seen, error, hands.clock())
+        if shown != seen.status:
+            await write_status(hands, seen.run.meta, shown)
+        raise
     if decision.status != seen.status:
         await write_status(hands, seen.run.meta, decision.status)
         # The answer is a fact already, so its watch event is no news: who depends on it is asked here.
@@ -143,7 +150,13 @@ async def _finish(
     status: EnvBatchStatus | RolloutJobStatus,
 ) -> bool:
     """Act, then write the status if it is new; whether it was."""
-    await act(shop.hands, actions)
+    try:
+        await act(shop.hands, actions)
+    except Refused as error:
+        shown = unit_refused(record, error, shop.hands.clock())
+        if shown != record.status:
+            await write_status(shop.hands, record.meta, shown)
+        raise
     if status == record.status:
         return False
     await write_status(shop.hands, record.meta, status)

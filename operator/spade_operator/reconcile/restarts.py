@@ -21,6 +21,8 @@ READINESS = {
     Role.LEARNER: RunCondition.LEARNER_READY,
 }
 """Condition of each role with a budget; its message holds the latest cause."""
+NEEDS_PODS = (RunCondition.ISOLATED, *READINESS.values(), RunCondition.WEIGHTS_VERIFIED)
+"""What is said of pods, and so cannot hold without them."""
 
 
 def budget(spec: SpadeRunSpec, role: Role) -> int:
@@ -72,9 +74,15 @@ def _spent(seen: Observed, role: Role) -> tuple[int, str]:
 
 
 def _stays_failed(seen: Observed, condition: Wanted) -> Step:
+    standing = (kind for kind in NEEDS_PODS if seen.holds(kind))
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
-        conditions=(condition, is_false(RunCondition.PROGRESSING, condition.reason, "The run has failed.")),
+        conditions=(
+            condition,
+            is_false(RunCondition.PROGRESSING, condition.reason, "The run has failed."),
+            # What was false before keeps its own reason, which may be the cause of the failure.
+            *(is_false(kind, condition.reason, "The run has failed; its pods were given back.") for kind in standing),
+        ),
         status={"admitted": {}, "engine_restarts_seen": {}, "quiet_since": None},
         phase=Phase.FAILED,
         doing="failed",

@@ -1,0 +1,44 @@
+"""What the API server refuses to make stands in a condition, in its own words; the pass is repeated with back-off.
+
+An invalid object (400, 422) is a fault of the spec. A forbidden one (quota, rights, admission) may be allowed later.
+"""
+
+from datetime import datetime
+
+from spade_contracts.resources import (
+    ConditionStatus,
+    EnvBatchStatus,
+    Reason,
+    RolloutCondition,
+    RolloutJobStatus,
+    RunCondition,
+    SpadeRunStatus,
+)
+from spade_operator.kube import Refused
+from spade_operator.reconcile.conditions import Mark, with_conditions
+from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.status import joined
+from spade_operator.reconcile.steps import Step, is_false
+from spade_operator.records import BatchRecord, RolloutRecord
+
+INVALID_CODES = (400, 422)
+
+
+def run_refused(seen: Observed, error: Refused, now: datetime) -> SpadeRunStatus:
+    """The status of a run one of whose children was refused."""
+    kind = RunCondition.PROGRESSING if seen.holds(RunCondition.ACCEPTED) else RunCondition.ACCEPTED
+    reason = Reason.INVALID_SPEC if error.code in INVALID_CODES else Reason.WAITING
+    step = Step(conditions=(is_false(kind, reason, str(error)),), doing="held up by what the API server refuses")
+    return joined(seen.status, [step], seen.run.meta.generation, now)
+
+
+def unit_refused(
+    record: BatchRecord | RolloutRecord, error: Refused, now: datetime
+) -> EnvBatchStatus | RolloutJobStatus:
+    """The status of an EnvBatch or RolloutJob whose Job was refused: failed if it is invalid, else waiting."""
+    mark: dict[str, Mark] = {RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.WAITING, str(error))}
+    if error.code in INVALID_CODES:
+        mark = {RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.INVALID_SPEC, str(error))}
+    if isinstance(record, BatchRecord):
+        return with_conditions(record.status, mark, record.meta.generation, now)
+    return with_conditions(record.status, mark, record.meta.generation, now)

@@ -1,0 +1,134 @@
+"""A pass ends in the queue: what is refused is shown and tried again, and one bad object holds up nobody."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.support import pictures as p
+from tests.unit.operator.test_act import Server
+
+from spade_contracts.resources import RunCondition
+from spade_operator.facts import Facts
+from spade_operator.keys import Key, run_key
+from spade_operator.kube import Conflict, NotFound, Object, Refused
+from spade_operator.lease import Leadership
+from spade_operator.metrics import make_telemetry
+from spade_operator.queue import WorkQueue
+from spade_operator.reconcile.act import Hands
+from spade_operator.reconcile.passes import Shop, reconcile, work
+from spade_operator.reconcile.refusals import run_refused, unit_refused
+from spade_operator.records import Kind
+
+RUN = run_key("default", p.RUN)
+
+
+class Refusing(Server):
+    """Refuses everything but status writes."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+    async def _write(self, verb: str, what: Any) -> Object:
+        if not verb.startswith("update"):
+            raise Refused(f"{verb} {what['kind']}", self.code, "limits[foo] is no resource")
+        return await super()._write(verb, what)
+
+
+def shop(server: Any, *records: Any, leads: bool = True) -> Shop:
+    facts = Facts()
+    for record in records:
+        facts.put(record)
+    leadership = Leadership(clock=lambda: 0.0, held_until=1.0 if leads else -1.0)
+    hands = Hands(server, facts, leadership, poller=None, site=p.SITE, clock=lambda: p.NOW)  # type: ignore[arg-type]
+    return Shop(hands, WorkQueue[Key](), make_telemetry(facts))
+
+
+@pytest.mark.parametrize(("code", "reason"), [(422, "InvalidSpec"), (403, "Waiting")])
+async def test_refused_child_is_shown_in_the_api_servers_words(code: int, reason: str) -> None:
+    server = Refusing(code)
+    with pytest.raises(Refused):
+        await reconcile(shop(server, p.run_record()), RUN)
+    ((_, body),) = server.writes
+    (condition,) = body["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Accepted", "False", reason)
+    assert "limits[foo] is no resource" in condition["message"]
+
+
+def test_refusal_after_acceptance_holds_up_progress_and_settles() -> None:
+    error = Refused("apply Deployment", 422, "no")
+    seen = p.at_work()
+    status = run_refused(seen, error, p.NOW)
+    changed = {c.type: c for c in status.conditions}
+    assert changed[RunCondition.ACCEPTED].status == "True"
+    assert changed[RunCondition.PROGRESSING].reason == "InvalidSpec"
+    again = p.at_work(run=p.run_record(status))
+    assert run_refused(again, error, p.ago(-60)) == status
+
+
+def test_unit_whose_job_is_invalid_fails_and_one_that_is_forbidden_waits() -> None:
+    for unit in (p.batch(0), p.plays(0)):
+        failed = unit_refused(unit, Refused("create Job", 422, "no"), p.NOW).conditions
+        assert [(c.type, c.status) for c in failed] == [("Failed", "True")]
+        waiting = unit_refused(unit, Refused("create Job", 403, "quota"), p.NOW).conditions
+        assert [(c.type, c.status, c.reason) for c in waiting] == [("Complete", "False", "Waiting")]
+
+
+async def test_nothing_is_decided_without_the_lease() -> None:
+    server = Server()
+    assert await reconcile(shop(server, p.run_record(), leads=False), RUN) is None
+    assert server.writes == []
+
+
+class Gone(Server):
+    """There is no run."""
+
+    async def get(self, kind: str, namespace: str, name: str) -> Object:
+        raise NotFound("get", 404, "")
+
+
+async def test_pods_of_a_deleted_run_are_freed_and_strangers_with_its_label_are_not() -> None:
+    server = Gone()
+    stranger = p.PodRecord(p.meta(Kind.POD, "stranger", run_uid=""))
+    wake = await reconcile(shop(server, p.ENGINE, p.SANDBOX, stranger), RUN)
+    assert {what["metadata"]["name"] for _, what in server.writes} == {p.ENGINE.meta.name, p.SANDBOX.meta.name}
+    assert wake is not None, "it looks again until nothing is left"
+
+
+async def test_run_that_is_there_after_all_is_not_cleaned_away() -> None:
+    server = Server()
+    able = shop(server, p.ENGINE)
+    await reconcile(able, RUN)
+    assert server.writes == []
+    assert able.hands.facts.run("default", p.RUN) is not None
+
+
+async def worked(able: Shop, *keys: Key) -> None:
+    """Passes for these keys, until none is ready."""
+    for key in keys:
+        able.queue.add(key)
+    worker = asyncio.create_task(work(able))
+    for _ in range(500):
+        await asyncio.sleep(0)  # nothing here waits for anything else, so turns of the loop are all it takes
+    worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
+    able.queue.close()
+
+
+async def test_failing_pass_is_counted_and_the_worker_goes_on() -> None:
+    able = shop(Refusing(422), p.run_record())
+    other = run_key("default", "other")
+    await worked(able, RUN, other)
+    assert able.queue.failures(RUN) == 1
+    assert able.queue.failures(other) == 0
+    assert able.telemetry.registry.get_sample_value(
+        "spade_reconcile_errors_total", {"kind": "SpadeRun", "error": "Refused"}
+    ) == 1  # fmt: skip
+
+
+async def test_lost_race_is_no_fault() -> None:
+    server = Server()
+    server.error = Conflict("update", 409, "changed")
+    able = shop(server, p.run_record(problem="wrong"))
+    await worked(able, RUN)
+    assert able.queue.failures(RUN) == 0
