@@ -121,6 +121,12 @@ class Facts:
         if not family:
             self._objects.pop((namespace, run), None)
 
+    def drop_secrets(self) -> None:
+        """Forget what is known of Secrets from our own applies: they cannot be listed, so only applying shows them."""
+        for family in self._objects.values():
+            for name in [name for name in family if name[0] is Kind.SECRET]:
+                del family[name]
+
     def family(self, namespace: str, run: str) -> tuple[Record, ...]:
         """Everything that belongs to a run of that name, itself included."""
         return tuple(self._objects.get((namespace, run), {}).values())

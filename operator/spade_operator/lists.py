@@ -9,22 +9,25 @@ from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.kube import Kube
 from spade_operator.queue import WorkQueue
-from spade_operator.records import Kind, Record, record_of
+from spade_operator.records import WATCHED, Kind, Record, record_of
 
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
 METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
 """Of these only existence and digest are of interest."""
 LISTED = tuple(kind for kind in Kind if kind is not Kind.SECRET)
-"""A right to list Secrets would be one to read everybody's. A run's are known from our own applies: after a restart
-they are applied once more, which changes nothing.
+"""All but Secrets. A right to list them would be one to read everybody's. A run's are known from our own applies: now
+and then they are applied once more, which changes nothing unless somebody deleted one.
 """
+UNWATCHED = tuple(kind for kind in LISTED if kind not in WATCHED)
+UNWATCHED_SECONDS = 20.0
+"""How long a NetworkPolicy or Service that somebody deleted may be missed: admitted sandboxes are open meanwhile."""
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
 
-async def relist(kube: Kube, facts: Facts, namespace: str) -> None:
+async def relist(kube: Kube, facts: Facts, namespace: str, kinds: tuple[Kind, ...] = LISTED) -> None:
     """Put every object of ours, and every child but Secrets, into the store; namespace '' lists all."""
-    for kind in LISTED:
+    for kind in kinds:
         listing = await kube.list(kind, namespace, "" if kind in OURS else RUN, metadata_only=kind in METADATA_ONLY)
         records: list[Record] = []
         for item in listing.items:
@@ -57,11 +60,32 @@ def queue_all(facts: Facts, queue: WorkQueue[Key]) -> None:
 
 
 async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float) -> None:
-    """Repeat list and passes until cancelled."""
+    """Repeat list and passes until cancelled; Secrets are then applied again."""
     while True:
         await asyncio.sleep(seconds)
         try:
             await relist(kube, facts, namespace)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
+        facts.drop_secrets()
         queue_all(facts, queue)
+
+
+async def miss(
+    kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = UNWATCHED_SECONDS
+) -> None:
+    """Look until cancelled whether children that no watch tells of are gone; their runs get a pass."""
+    while True:
+        await asyncio.sleep(seconds)
+        before = _uids(facts)
+        try:
+            await relist(kube, facts, namespace, UNWATCHED)
+        except SpadeError as error:
+            log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
+        for namespace_and_run in {before[uid] for uid in before.keys() - _uids(facts).keys()}:
+            queue.add(run_key(*namespace_and_run))
+
+
+def _uids(facts: Facts) -> dict[str, tuple[str, str]]:
+    """Unwatched children that are known, and the run that each belongs to."""
+    return {r.meta.uid: (r.meta.namespace, r.meta.run) for r in facts.of_kind(*UNWATCHED)}

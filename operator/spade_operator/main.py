@@ -22,7 +22,7 @@ from spade_operator.keys import Key, keys_of
 from spade_operator.kube import Kube
 from spade_operator.kube_config import find_connection
 from spade_operator.lease import Claim, Leadership
-from spade_operator.lists import first_list, queue_all, resync
+from spade_operator.lists import first_list, miss, queue_all, resync
 from spade_operator.metrics import make_telemetry
 from spade_operator.polling import Poller
 from spade_operator.queue import WorkQueue
@@ -78,6 +78,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
+            miss(kube, facts, queue, site.watch_namespace),
             poller.run(leadership.holds),
             *(work(shop) for _ in range(settings.workers)),
         )  # fmt: skip

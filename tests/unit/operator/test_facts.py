@@ -75,6 +75,16 @@ def test_unwatched_children_of_a_deleted_run_are_dropped_and_may_be_found_again(
     assert facts.put(claim), "the retained claim is the next run's"
 
 
+def test_dropped_secrets_are_known_again_by_the_next_apply_of_the_same_object() -> None:
+    facts = Facts()
+    secret, claim = ChildRecord(meta(Kind.SECRET, "mini-tokens")), ChildRecord(meta(Kind.CLAIM, "mini-storage"))
+    facts.put(secret)
+    facts.put(claim)
+    facts.drop_secrets()
+    assert facts.family("default", RUN) == (claim,)
+    assert facts.put(secret)
+
+
 def test_record_keeps_its_deletion_until_the_watch_says_it_is_gone() -> None:
     facts = Facts()
     facts.put(POD)
