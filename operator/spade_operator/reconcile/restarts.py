@@ -59,7 +59,9 @@ def restarts(seen: Observed, now: datetime) -> Step:
 
 def failed(seen: Observed, reason: Reason, message: str) -> Step:
     """The run fails now; every policy may say so."""
-    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, f"{message} Then raise spec.retry."[:2000]))
+    # A cycle's verdicts stay in run storage, and a worker that is started again adopts them.
+    remedy = "" if reason is Reason.ALL_REJECTED else " Then raise spec.retry."
+    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, f"{message}{remedy}"[:2000]))
 
 
 def _spent(seen: Observed, role: Role) -> tuple[int, str]:

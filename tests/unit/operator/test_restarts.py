@@ -7,7 +7,7 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.spade_run import Restarts
-from spade_operator.reconcile.restarts import READINESS, restarts
+from spade_operator.reconcile.restarts import READINESS, failed, restarts
 from spade_operator.reconcile.steps import Remove
 
 FAILED = RunCondition.FAILED
@@ -71,3 +71,19 @@ def test_raised_retry_takes_the_run_up_once_with_full_budgets_and_without_what_f
 def test_retry_of_a_run_that_has_not_failed_is_only_noted() -> None:
     step = restarts(p.seen(p.run_record(retry=2)), p.NOW)
     assert (step.actions, step.status["handled_retry"]) == ((), 2)
+
+
+def test_failed_run_claims_nothing_of_pods_that_are_gone_and_keeps_earlier_findings() -> None:
+    holding = set(READINESS.values()) | {RunCondition.ISOLATED}
+    mismatch = p.condition(RunCondition.WEIGHTS_VERIFIED, False, Reason.MISMATCH, "an engine computes otherwise")
+    status = p.holding(*holding)
+    status = status.model_copy(update={"conditions": (*status.conditions, mismatch)})
+    step = failed(p.at_work(run=p.run_record(status)), Reason.JOB_FAILED, "No plays.")
+    assert {p.wanted(step, kind)[:2] for kind in holding} == {("False", Reason.JOB_FAILED)}
+    assert RunCondition.WEIGHTS_VERIFIED not in {condition.type for condition in step.conditions}
+
+
+def test_retry_is_advised_only_where_it_can_help() -> None:
+    seen = p.at_work()
+    assert "spec.retry" in p.wanted(failed(seen, Reason.JOB_FAILED, "No plays."), FAILED)[2]
+    assert "spec.retry" not in p.wanted(failed(seen, Reason.ALL_REJECTED, "No programs."), FAILED)[2]

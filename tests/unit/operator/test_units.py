@@ -143,3 +143,4 @@ def test_batch_without_one_accepted_program_fails() -> None:
     (failed,) = [c for c in batch_result(summary).conditions if c.type == "Failed"]
     assert failed.reason == Reason.ALL_REJECTED
     assert "controls/crash" in failed.message
+    assert "another name" in failed.message, "a retry adopts the verdicts that are in storage"
