@@ -78,8 +78,8 @@ def _result(
         main = max(summary.rejected, key=lambda key: summary.rejected[key], default="none")
         text = (
             f"No program was accepted in {summary.attempts} attempts; most were rejected as {main}. The verdicts are "
-            f"in {summary.storage_uri}. A retry would meet them again: make a SpadeRun of another name with a model that "
-            f"writes such programs, or with another seed, more designer attempts or more tokens."
+            f"in {summary.storage_uri}. A retry would meet them again: make a SpadeRun of another name with a model "
+            f"that writes such programs, or with another seed, more designer attempts or more tokens."
         )
         marks[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.ALL_REJECTED, text)
     return with_conditions(filled, marks, batch.meta.generation, now)
