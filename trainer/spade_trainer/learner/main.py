@@ -69,8 +69,13 @@ def meeting_of(task: LearnerTask, environment: Mapping[str, str]) -> Meeting:
 
 
 def prepare_environment(task: LearnerTask, environment: MutableMapping[str, str]) -> None:
-    """What must be set before torch is imported: one thread a rank, because sums depend on their number."""
+    """What must be set before torch is imported.
+
+    One thread a rank, because sums depend on their number. A small cache of oneDNN's kernels: experts see other numbers
+    of tokens each time, so that a large one is never hit and takes half a gigabyte.
+    """
     environment.setdefault("OMP_NUM_THREADS", "1")
+    environment.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
     if task.nodes == 1:
         environment.setdefault("GLOO_SOCKET_IFNAME", "lo")
 
