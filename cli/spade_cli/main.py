@@ -8,7 +8,7 @@ from rich.console import Console
 
 from spade_cli import check as checking
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
-from spade_cli.table import closing_table
+from spade_cli.table import closing_tables
 from spade_cli.watch import condition, follow, refused
 from spade_contracts.errors import SpadeError
 from spade_contracts.resources import RunCondition
@@ -87,7 +87,7 @@ def watched(api: object, namespace: str, name: str, operator_namespace: str, tim
 
 def show(seen: Run, console: Console) -> None:
     """The closing table, the verdict and the place of the results."""
-    console.print(closing_table(seen.status))
+    console.print(*closing_tables(seen.status), sep="")
     named = f"SpadeRun {seen.namespace}/{seen.name}"
     failed, reason, message = condition(seen.status, RunCondition.FAILED)
     if condition(seen.status, RunCondition.COMPLETE)[0]:

@@ -1,24 +1,59 @@
-"""The closing table has one row for each rollout and a cell for each figure."""
+"""The closing tables show every figure of every rollout, whole, on a narrow terminal."""
+
+import io
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from spade_cli.table import COLUMNS, row
+from spade_cli.table import NOTHING, TABLES, closing_tables
+from spade_contracts.resources import SpadeRunStatus
 from spade_contracts.resources.spade_run import RolloutFigures
-from spade_contracts.statuses import Outcome
+from spade_contracts.statuses import Outcome, ProofResult
+from spade_operator.reconcile.figures import STAGES
 
-
-@given(
-    st.builds(
-        RolloutFigures,
-        rollout=st.integers(0, 9999),
-        outcomes=st.dictionaries(st.sampled_from([o.value for o in Outcome]), st.integers(0, 500)),
-        stage_seconds=st.dictionaries(st.sampled_from(["design", "play"]), st.just("1.0")),
-    )
+WIDTH = 80
+decimals = st.none() | st.floats(-1e6, 1e6).map("{:.6g}".format)
+rollouts = st.builds(
+    RolloutFigures,
+    rollout=st.integers(0, 99999),
+    cycle=st.integers(0, 99999),
+    environments=st.integers(0, 999),
+    outcomes=st.dictionaries(st.sampled_from([o.value for o in Outcome]), st.integers(0, 99999)),
+    learnable_fraction=st.none() | st.floats(0, 1).map("{:.3f}".format),
+    mean_return=st.none() | st.floats(-1, 1).map("{:.3f}".format),
+    loss=decimals,
+    gradient_norm=decimals,
+    stage_seconds=st.dictionaries(st.sampled_from(STAGES), st.floats(0, 99999).map("{:.1f}".format)),
+    proof=st.none() | st.sampled_from([str(result) for result in ProofResult]),
 )
-def test_every_row_fits_the_columns_and_names_the_policy_it_made(figures: RolloutFigures) -> None:
-    cells = row(figures)
-    assert len(cells) == len(COLUMNS)
-    assert cells[COLUMNS.index("policy")] == str(figures.rollout + 1)
-    for outcome, count in figures.outcomes.items():
-        assert cells[COLUMNS.index(outcome.replace("_", " "))] == str(count)
+
+
+def printed(*figures: RolloutFigures) -> list[list[str]]:
+    """Words of each line, as a terminal of WIDTH columns shows them."""
+    out = io.StringIO()
+    Console(file=out, width=WIDTH).print(*closing_tables(SpadeRunStatus(rollouts=figures)), sep="")
+    return [line.split() for line in out.getvalue().splitlines()]
+
+
+@given(rollouts)
+def test_every_figure_stands_whole_in_its_row(figures: RolloutFigures) -> None:
+    lines = printed(figures)
+    for columns in TABLES.values():
+        assert [cell(figures) for cell in columns.values()] in lines
+
+
+@given(rollouts)
+def test_figures_of_the_rollout_are_in_the_tables(figures: RolloutFigures) -> None:
+    cells = {header: cell(figures) for columns in TABLES.values() for header, cell in columns.items()}
+    assert cells["policy"] == str(figures.rollout + 1)
+    assert [cells[stage.replace("_", " ")] for stage in STAGES] == [
+        figures.stage_seconds.get(stage, NOTHING) for stage in STAGES
+    ]
+    for outcome in Outcome:
+        assert cells[outcome.replace("_", "\n")] == str(figures.outcomes.get(outcome.value, 0))
+
+
+def test_rollouts_stand_below_each_other() -> None:
+    figures = [RolloutFigures(rollout=number, cycle=0, environments=6, outcomes={}) for number in (0, 1)]
+    assert [line[0] for line in printed(*figures) if line[1:3] == ["0", "6"]] == ["0", "1"]
