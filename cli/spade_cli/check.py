@@ -1,5 +1,6 @@
 """`spade check FILE`: what the operator would say of a SpadeRun, and the settings it would run with."""
 
+import re
 from typing import Any
 
 from pydantic import ValidationError
@@ -7,13 +8,20 @@ from pydantic import ValidationError
 from spade_contracts.config import MethodConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import SpadeRunSpec
+from spade_contracts.resources.run_parts import MAX_RUN_NAME
 from spade_operator.reconcile.accept import check
+
+NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
 def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
     """The spec of a SpadeRun document. Raises InvalidInput with the path of the first wrong field."""
     if document.get("kind") != "SpadeRun":
         raise InvalidInput("kind", f"{document.get('kind')!r} cannot be checked; write a SpadeRun")
+    name = str(document.get("metadata", {}).get("name", ""))
+    if len(name) > MAX_RUN_NAME or not NAME.fullmatch(name):
+        remedy = f"Use at most {MAX_RUN_NAME} lower-case letters, digits and dashes, beginning with a letter."
+        raise InvalidInput("metadata.name", f"{name!r} makes no names of pods and services.", remedy=remedy)
     try:
         return SpadeRunSpec.model_validate(document.get("spec", {}))
     except ValidationError as error:

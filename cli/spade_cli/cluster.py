@@ -87,13 +87,16 @@ def read_document(path: str) -> dict[str, Any]:
             documents = [d for d in yaml.safe_load_all(file) if d]
     except OSError as error:
         raise InvalidInput(path, str(error.strerror)) from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidInput(path, f"is not YAML: {error}") from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise InvalidInput(path, f"holds {len(documents)} documents; write exactly one object")
     document: dict[str, Any] = documents[0]
     if document.get("kind") not in PLURALS or document.get("apiVersion") != f"{GROUP}/{VERSION}":
         raise InvalidInput(path, f"is no {GROUP}/{VERSION} object of the kinds {', '.join(PLURALS)}")
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        raise InvalidInput(path, "has no metadata.name; write one")
     return document
 
 

@@ -29,7 +29,7 @@ FILE = Annotated[str, typer.Argument(help="YAML file with one SpadeRun.")]
 def check(file: FILE, render: Annotated[bool, typer.Option(help="Print the resolved settings.")] = False) -> None:
     """Say whether a SpadeRun would be accepted, without a cluster."""
     method = checking.resolved(read_document(file))
-    console = Console()
+    console = plain()
     if render:
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
     else:
@@ -71,12 +71,17 @@ def report(
     namespace: Namespace = "default",
 ) -> None:
     """Print the table of a run's rollouts so far, and where the results lie."""
-    show(get_run(connect(kubeconfig), namespace, name), Console())
+    show(get_run(connect(kubeconfig), namespace, name), plain())
+
+
+def plain(*, stderr: bool = False) -> Console:
+    """A console that shows what it is given: file names and log lines may look like rich's markup."""
+    return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def watched(api: object, namespace: str, name: str, operator_namespace: str, timeout_seconds: float) -> None:
     """Follow, show, and exit 1 unless the run is complete."""
-    console = Console()
+    console = plain()
     seen = follow(
         api, namespace, name, operator_namespace=operator_namespace, timeout_seconds=timeout_seconds, console=console
     )
@@ -108,7 +113,7 @@ def main() -> None:
     try:
         app()
     except SpadeError as error:
-        Console(stderr=True).print(f"error: {error}", style="red", highlight=False, soft_wrap=True)
+        plain(stderr=True).print(f"error: {error}", style="red", highlight=False, soft_wrap=True)
         raise SystemExit(2) from error
 
 

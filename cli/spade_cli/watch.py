@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from spade_cli.cluster import LiveView, Run, get_run, live_view
 from spade_contracts.errors import InfrastructureFault
@@ -30,7 +31,9 @@ def ended(run: Run) -> bool:
 
 
 def refused(run: Run) -> str:
-    """Why the run cannot start until somebody acts, or ''."""
+    """Why the run cannot start until somebody acts, or ''; of the present spec only."""
+    if run.status.observed_generation < run.generation:
+        return ""
     for kind in (RunCondition.ACCEPTED, RunCondition.ISOLATED):
         for found in run.status.conditions:
             waiting = found.reason in ("Preparing", "Probing", "Starting", "Waiting", "Restarting")
@@ -81,7 +84,7 @@ def follow(
                 pause(POLL_SECONDS)
                 continue
             line = progress_line(run, live_view(api, operator_namespace, run))
-            spinner.update(line)
+            spinner.update(Text(line))
             if line != last_line:
                 console.log(f"{clock() - start:6.0f}s {line}") if not console.is_terminal else None
                 last_line = line

@@ -6,6 +6,7 @@ import pytest
 
 from spade_cli.check import resolved
 from spade_cli.cluster import read_document
+from spade_cli.main import plain
 from spade_contracts.errors import InvalidInput
 
 HEAD = "apiVersion: spade.dev/v1alpha1\nkind: SpadeRun\nmetadata: {name: x}\nspec:\n  model: {uri: 'package:tiny'}\n"
@@ -42,7 +43,29 @@ def test_wrong_spec_is_refused_with_its_path_and_what_to_write(
     assert caught.value.where == where
 
 
-@pytest.mark.parametrize("text", ["a: [", "", "kind: Pod\napiVersion: v1\n", HEAD + "---\n" + HEAD])
+NAMELESS = HEAD.replace("{name: x}", "{}")
+
+
+@pytest.mark.parametrize("text", ["a: [", "", "kind: Pod\napiVersion: v1\n", HEAD + "---\n" + HEAD, NAMELESS])
 def test_file_that_is_not_one_object_of_ours_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput):
         read_document(written(tmp_path, text))
+
+
+def test_binary_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidInput, match="is not YAML"):
+        read_document(str(path))
+
+
+@pytest.mark.parametrize("name", ["A_b", "9x", "x.y", "x-", "x" * 41])
+def test_name_that_the_api_server_would_refuse_is_refused(tmp_path: Path, name: str) -> None:
+    document = read_document(written(tmp_path, HEAD.replace("{name: x}", f"{{name: {name}}}") + "  rollouts: 4\n"))
+    with pytest.raises(InvalidInput, match="at most 40 lower-case letters"):
+        resolved(document)
+
+
+def test_brackets_in_a_message_are_shown_and_not_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    plain().print("error: [/x] [bold] :smile:", style="red", soft_wrap=True)
+    assert capsys.readouterr().out == "error: [/x] [bold] :smile:\n"

@@ -67,3 +67,9 @@ def test_silent_api_server_is_waited_for_and_then_reported(monkeypatch: pytest.M
             None, "default", "mini", operator_namespace="spade-system", timeout_seconds=1e9,
             console=Console(quiet=True), clock=lambda: float(next(now)), pause=lambda _: None,
         )  # fmt: skip
+
+
+def test_refusal_of_an_older_spec_is_none_of_the_present_one() -> None:
+    refusal = condition("Accepted", "False", "InvalidSpec", "no")
+    assert watch.refused(run_with(refusal))
+    assert not watch.refused(run_with(refusal, observed=0))
