@@ -74,6 +74,10 @@ class LearnerTask(Contract):
     attempt: int
     nodes: int
     ranks_per_node: int
+    keep_policies: int = Field(default=3, ge=2)
+    """Newest exported policies that pruning leaves, policy 0 always."""
+    keep_checkpoints: int = Field(default=2, ge=1)
+    """Newest checkpoints that pruning leaves."""
 
 
 class EngineTask(Contract):

@@ -195,7 +195,7 @@ class HistorySpec(Document):
 
 
 class RetentionSpec(Document):
-    """What run storage keeps."""
+    """What run storage keeps. A change takes hold when the learner starts next."""
 
     policies: int = Field(default=3, ge=2, le=1000)
     """Newest exported policies kept, policy 0 always."""

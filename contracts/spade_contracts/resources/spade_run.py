@@ -101,7 +101,7 @@ class SpadeRunSpec(Document):
     history: HistorySpec = HistorySpec()
     """Objects kept."""
     retention: RetentionSpec = RetentionSpec()
-    """Storage kept."""
+    """Storage kept; a change takes hold when the learner starts next."""
 
     def method(self) -> MethodConfig:
         """The resolved settings. Raises InvalidInput that names the field and what to write."""

@@ -16,7 +16,14 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
     wanted = run.spec.learner
     name = learner_job_name(run.name, attempt)
     service = role_name(run.name, Role.LEARNER)
-    task = LearnerTask(run=run.ref, attempt=attempt, nodes=wanted.nodes, ranks_per_node=wanted.ranks_per_node)
+    task = LearnerTask(
+        run=run.ref,
+        attempt=attempt,
+        nodes=wanted.nodes,
+        ranks_per_node=wanted.ranks_per_node,
+        keep_policies=run.spec.retention.policies,
+        keep_checkpoints=run.spec.retention.checkpoints,
+    )
     # A lone pod needs no name of its own, and no DNS to find itself.
     master = "127.0.0.1" if wanted.nodes == 1 else f"{name}-0.{service}"
     container = pods.Container(

@@ -109,9 +109,9 @@ def test_an_engine_that_is_deaf_to_the_canary_is_never_admitted(whole: Whole) ->
     assert whole.engines["deaf"].verified is None
 
 
-def test_checkpoints_follow_the_schedule_and_policies_are_exported(whole: Whole) -> None:
+def test_checkpoints_follow_the_schedule_and_the_newest_policies_are_kept(whole: Whole) -> None:
     assert manifests.finished_checkpoints(whole.store) == (2, 4)
-    assert manifests.finished(whole.store, layout.POLICIES, layout.POLICY) == (0, 1, 2, 3, 4)
+    assert manifests.finished(whole.store, layout.POLICIES, layout.POLICY) == (0, 2, 3, 4)
     last = manifests.read_checkpoint(whole.store, ROLLOUTS)
     assert last.parameter_sha256 == steps_of(whole.store)[-1].parameter_sha256
 

@@ -19,8 +19,6 @@ from spade_trainer.weights.transport import Policy
 
 IDLE_SECONDS = 0.5
 """Between two looks at storage; also the pause between two signs of life to the other ranks."""
-KEEP_POLICIES = 4
-KEEP_CHECKPOINTS = 2
 log = logging.getLogger(__name__)
 
 
@@ -32,6 +30,8 @@ class Conductor:
     group: Group
     board: Board
     figures: Figures
+    keep_policies: int
+    keep_checkpoints: int
 
     def run(self, *, forever: Callable[[], bool] = lambda: True) -> None:
         """Conduct until an error, or until `forever` says no."""
@@ -73,7 +73,7 @@ class Conductor:
         else:
             self.board.change(work=LearnerState.EXPORTING)
             self.group.ask(Command(Kind.CHECKPOINT))
-            retention.prune(self.store, keep_policies=KEEP_POLICIES, keep_checkpoints=KEEP_CHECKPOINTS)
+            retention.prune(self.store, keep_policies=self.keep_policies, keep_checkpoints=self.keep_checkpoints)
 
     def _step(self, *, last_rollout: bool) -> None:
         """Take the next step and record it, or replay it and compare it with its record."""

@@ -85,7 +85,14 @@ def _work(settings: Settings, board: Board | None, figures: Figures | None) -> N
         group.listen()
         return
     log.info("ready at policy %d", group.version)
-    Conductor(store, group, board, figures).run()
+    Conductor(
+        store,
+        group,
+        board,
+        figures,
+        keep_policies=settings.task.keep_policies,
+        keep_checkpoints=settings.task.keep_checkpoints,
+    ).run()
 
 
 def _serve_in_thread(settings: Settings, board: Board, figures: Figures) -> None:

@@ -172,6 +172,15 @@ def test_tasks_name_the_servers_and_the_work() -> None:
     assert task.sandbox_host == "mini-sandbox.default.svc"
 
 
+def test_the_learner_prunes_as_the_run_says() -> None:
+    from spade_operator.children.learner import learner_job
+
+    (job,) = learner_job(make_run(retention={"policies": 5, "checkpoints": 4}), make_site(), 0)
+    annotation = job["spec"]["template"]["metadata"]["annotations"][keys.TASK_ANNOTATION]
+    task = LearnerTask.model_validate_json(annotation)
+    assert (task.keep_policies, task.keep_checkpoints) == (5, 4)
+
+
 def test_a_learner_of_one_pod_meets_itself() -> None:
     assert environment("learner")["MASTER_ADDR"] == "127.0.0.1"
 
