@@ -71,8 +71,13 @@ def whole(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def proven(version: int, engines: int) -> Callable[[LearnerStatus], bool]:
-    """Whether so many engines have a proof at this version, of whatever result."""
-    return lambda now: sum(proof.policy_version == version for proof in now.proofs) == engines
+    """Whether so many engines have been found right or wrong at this version."""
+
+    def reached(now: LearnerStatus) -> bool:
+        judged = [proof for proof in now.proofs if proof.result is not ProofResult.UNREACHABLE]
+        return sum(proof.policy_version == version for proof in judged) == engines
+
+    return reached
 
 
 def proofs_of(status: LearnerStatus) -> dict[str, EngineProof]:
@@ -135,7 +140,9 @@ def test_strangers_set_no_target_and_targets_only_grow(whole: Whole) -> None:
 def test_a_restarted_engine_is_proven_again_without_being_asked(whole: Whole) -> None:
     good = whole.engines["good"]
     good.restart()
-    status = whole.learner.until(lambda now: proofs_of(now)["good"].boot_id == good.boot_id)
+    status = whole.learner.until(
+        lambda now: proofs_of(now)["good"].boot_id == good.boot_id and good.verified is not None
+    )
     assert proofs_of(status)["good"].result is ProofResult.VERIFIED
     assert good.verified == ROLLOUTS
 
@@ -149,14 +156,15 @@ def test_a_rank_that_dies_takes_the_group_down(whole: Whole) -> None:
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     copy: Store, whole: Whole, tmp_path: Path
 ) -> None:
-    """Killed before any checkpoint, then after one; every restart replays what is recorded and goes on."""
-    for attempt, (target, replayed) in enumerate([(1, 0), (3, 1), (ROLLOUTS, 1)]):
+    """Killed while it works on: before any checkpoint, then after one. Every restart replays what is recorded."""
+    for attempt, version in enumerate((1, 3, ROLLOUTS)):
         learner = start_learner(tmp_path / f"learner{attempt}", copy)
         try:
             learner.until_listening()
-            learner.put_target(target, last=ROLLOUTS)
-            status = learner.until(lambda now, wanted=target: now.policy_version == wanted)
-            assert (status.replayed_steps, status.replay_diverged) == (replayed, None)
+            learner.put_target(ROLLOUTS, last=ROLLOUTS)
+            status = learner.until(lambda now, wanted=version: (now.policy_version or 0) >= wanted)
+            assert status.replay_diverged is None
+            assert status.replayed_steps > 0 or attempt == 0
         finally:
             learner.kill()
     assert steps_of(copy) == steps_of(whole.store)

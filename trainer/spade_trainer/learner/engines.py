@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import aiohttp
@@ -17,6 +17,8 @@ from spade_trainer.weights.transport import Transport
 
 POLL_SECONDS = 2.0
 """Between two looks at an engine: a restarted one is proven again without a new target."""
+MISSES = 3
+"""Looks in a row without an answer before an engine is called unreachable: a busy machine answers late."""
 LOOK_SECONDS = 0.1
 """Between two looks at the board, which cost nothing."""
 log = logging.getLogger(__name__)
@@ -68,6 +70,8 @@ class Surroundings:
     figures: Figures
     transport: Transport
     on_proof: Callable[[EngineProof], None]
+    misses: dict[str, int] = field(default_factory=dict)
+    """Looks in a row that an engine has not answered, by name."""
 
 
 async def _look(around: Surroundings, client: EngineClient, engine: EngineTarget, assignment: Assignment) -> None:
@@ -86,9 +90,11 @@ async def _look(around: Surroundings, client: EngineClient, engine: EngineTarget
             result=ProofResult.UNREACHABLE,
             detail=str(fault)[:500],
         )
-        if known is None or known.result is not ProofResult.UNREACHABLE or known.policy_version != version:
+        around.misses[engine.name] = around.misses.get(engine.name, 0) + 1
+        if around.misses[engine.name] == MISSES:
             _record(board, lost)
         return
+    around.misses[engine.name] = 0
     if not needs_proof(status, known, version):
         return
     board.transform(lambda now: replace(now, proving=now.proving + 1))

@@ -58,7 +58,7 @@ def meeting_of(task: LearnerTask, environment: Mapping[str, str]) -> Meeting:
     Each node's index is JOB_COMPLETION_INDEX. Raises InvalidInput if host or index are missing.
     """
     if task.nodes == 1:
-        return Meeting("c10d", "localhost:0", 0)
+        return Meeting("c10d", "127.0.0.1:0", 0)
     host = environment.get(RENDEZVOUS_HOST) or environment.get("MASTER_ADDR")
     index = environment.get("JOB_COMPLETION_INDEX", "")
     if not host or not index.isdigit():

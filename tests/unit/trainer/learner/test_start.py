@@ -17,7 +17,7 @@ def task(nodes: int) -> LearnerTask:
 
 
 def test_a_lone_node_meets_itself_without_any_name() -> None:
-    assert meeting_of(task(1), {}).endpoint.startswith("localhost:")
+    assert meeting_of(task(1), {}).endpoint.startswith("127.0.0.1:")
 
 
 @pytest.mark.parametrize("variable", ["SPADE_RENDEZVOUS_HOST", "MASTER_ADDR"])
