@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from spade_contracts.config import ParallelismConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_operator.reconcile.observe import Observed
@@ -9,6 +10,10 @@ from spade_operator.reconcile.steps import Step, is_false
 
 SCHEMES = ("package:", "file:///")
 """What we ship, and what lies in run storage."""
+
+
+class NotSupported(InvalidInput):
+    """The spec makes sense, but this version cannot do what it asks for."""
 
 
 def check(spec: SpadeRunSpec) -> None:
@@ -27,17 +32,35 @@ def check(spec: SpadeRunSpec) -> None:
             f"is {sandbox.min_pods}, more than spec.sandbox.maxPods ({sandbox.max_pods})",
             remedy="Lower one or raise the other.",
         )
+    _check_layout(spec.learner.parallelism)
+
+
+def _check_layout(layout: ParallelismConfig) -> None:
+    """Raise NotSupported for a layout that the learner does not train yet."""
+    for name in ("pipeline", "context"):
+        size = getattr(layout, name)
+        if size > 1:
+            raise NotSupported(
+                f"spec.learner.parallelism.{name}", f"{size} ranks cannot be trained yet", remedy="Write 1."
+            )
+    if layout.tensor > 1 and layout.expert == 1:
+        raise NotSupported(
+            "spec.learner.parallelism.expert",
+            f"1 cannot be trained yet with tensor {layout.tensor}",
+            remedy="Write tensor: 1, or an expert size above 1.",
+        )
 
 
 def accept(seen: Observed, now: datetime) -> Step:
     """Refuse a spec that breaks a rule; the run waits until it is replaced."""
-    problem = seen.run.problem
+    problem, reason = seen.run.problem, Reason.INVALID_SPEC
     if not problem:
         try:
             check(seen.spec)
         except InvalidInput as error:
             problem = str(error)
+            reason = Reason.NOT_SUPPORTED if isinstance(error, NotSupported) else reason
     if not problem:
         return Step()
-    refused = is_false(RunCondition.ACCEPTED, Reason.INVALID_SPEC, problem)
+    refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)

@@ -35,6 +35,24 @@ def test_what_single_fields_cannot_say_is_checked_too(spec: dict[str, object], f
     assert accept(p.seen(run), p.NOW).blocks
 
 
+@pytest.mark.parametrize(
+    ("parallelism", "field"),
+    [
+        ({"pipeline": 2}, "spec.learner.parallelism.pipeline"),
+        ({"context": 2}, "spec.learner.parallelism.context"),
+        ({"tensor": 2}, "spec.learner.parallelism.expert"),
+    ],
+)
+def test_layout_that_is_not_trained_yet_is_refused_before_anything_starts(
+    parallelism: dict[str, int], field: str
+) -> None:
+    step = accept(p.seen(p.run_record(learner={"ranksPerNode": 4, "parallelism": parallelism})), p.NOW)
+    (condition,) = step.conditions
+    assert step.blocks
+    assert condition.reason is Reason.NOT_SUPPORTED
+    assert condition.message.startswith(field)
+
+
 def test_good_spec_passes_without_a_word() -> None:
     step = accept(p.seen(), p.NOW)
     assert (step.actions, step.conditions, step.blocks) == ((), (), False)
