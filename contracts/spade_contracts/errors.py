@@ -17,7 +17,8 @@ class SpadeError(Exception):
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         self.remedy = remedy
-        super().__init__(f"{message} {remedy}".strip())
+        ended = message if not remedy or message.rstrip().endswith((".", "!", "?", ":")) else f"{message}."
+        super().__init__(f"{ended} {remedy}".strip())
 
 
 class InvalidInput(SpadeError):

@@ -22,6 +22,8 @@ from spade_operator.records import Kind, PodRecord
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
 
+AT_WORK = frozenset({Reason.PREPARING, Reason.PREPARED})
+
 
 def prepare(seen: Observed, now: datetime) -> Step:
     """Claim, Secrets, policies and Services first, so that no pod ever runs outside of them; then the Job."""
@@ -51,12 +53,13 @@ def prepare(seen: Observed, now: datetime) -> Step:
         accepted = is_true(RunCondition.ACCEPTED, Reason.PREPARED, _message(seen))
         return Step((*claim, *ground), (accepted,), status)
     step = _job(seen, now)
+    held_up = next((want.reason for want in step.conditions if want.reason not in AT_WORK), None)
     return Step(
         (*claim, *ground, *step.actions),
         step.conditions,
         status,
-        phase=Phase.PREPARING,
-        doing="preparing run storage",
+        phase=Phase.PENDING if held_up else Phase.PREPARING,
+        doing=f"cannot be prepared: {held_up}" if held_up else "preparing run storage",
         blocks=True,
         wake_after_seconds=step.wake_after_seconds,
     )

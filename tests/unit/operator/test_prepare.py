@@ -51,6 +51,7 @@ def test_result_of_the_job_decides() -> None:
     refused = with_result(PrepareResult(accepted=False, reason="CorpusNotFound", message="No such file."))
     assert p.wanted(refused, ACCEPTED)[:2] == ("False", Reason.CORPUS_NOT_FOUND)
     assert refused.blocks
+    assert (refused.phase, refused.doing) == (Phase.PENDING, "cannot be prepared: CorpusNotFound")
 
 
 def test_accepted_run_needs_no_preparation_any_more() -> None:

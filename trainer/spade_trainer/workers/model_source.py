@@ -27,7 +27,7 @@ class Refused(InvalidInput):
 
     def __init__(self, reason: Reason, where: str, message: str, *, remedy: str = "") -> None:
         self.reason = reason
-        super().__init__(where, message, remedy=remedy)
+        super().__init__(where, message.removeprefix(f"{where}: "), remedy=remedy)
 
 
 @dataclass(frozen=True)
