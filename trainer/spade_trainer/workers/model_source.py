@@ -14,6 +14,8 @@ from spade_contracts.resources import Reason
 from spade_trainer.chat import load_chat
 from spade_trainer.models.hf_io import read_config
 from spade_trainer.models.registry import family_of
+from spade_trainer.play.episode import SPARE_TOKENS
+from spade_trainer.play.prompt import first_message
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.objects import Store, local_path
 from spade_trainer.store.tensors import tensor_names
@@ -69,7 +71,7 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     """Check everything that can be seen without loading the model; returns its number of experts, parameters unknown.
 
     Raises Refused: not a mixture of experts, a family or layout that is not supported, a chat template that cannot be
-    appended to, tensors missing, or episodes longer than the model reads.
+    appended to, tensors missing, or episodes longer than the model reads or shorter than their first message.
     """
     config = read_config(folder)
     experts = next((int(config[key]) for key in EXPERT_KEYS if config.get(key)), 0)
@@ -99,6 +101,16 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
             "play.contextTokens",
             f"is {method.play.context_tokens}, but the model reads at most {chat.context_tokens} tokens",
             remedy=f"Write at most {chat.context_tokens}.",
+        )
+    template = f"games_{method.play.prompt_template.value.lower()}"
+    needed = len(chat.prompt([{"role": "user", "content": first_message("", template)}])) + SPARE_TOKENS
+    if needed >= method.play.context_tokens:
+        raise Refused(
+            Reason.INVALID_SPEC,
+            "play.contextTokens",
+            f"is {method.play.context_tokens}, but a first message without any observation already needs {needed}, so "
+            "the player would never say a word",
+            remedy="Raise it, or write play.promptTemplate: Compact.",
         )
     return ModelFigures(parameters=0, experts=experts)
 

@@ -138,6 +138,12 @@ def test_episodes_longer_than_the_model_reads_are_refused(tmp_path: Path, model:
     assert "4096" in result.message
 
 
+def test_episodes_that_end_before_the_first_word_are_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
+    result = prepare(task(tmp_path, model, settings(corpus, play={"context_tokens": 64})))
+    assert (result.accepted, result.reason) == (False, "InvalidSpec")
+    assert "promptTemplate: Compact" in result.message
+
+
 @pytest.mark.parametrize(
     ("uri", "reason"),
     [
