@@ -25,6 +25,13 @@ def check(spec: SpadeRunSpec) -> None:
     ):
         if not uri.startswith(SCHEMES):
             raise InvalidInput(where, f"{uri!r} cannot be read", remedy="Write package:NAME or file:///PATH.")
+    longest = spec.engine.args.get("max-model-len", "")
+    if longest.isascii() and longest.isdigit() and int(longest) < method.play.context_tokens:
+        raise InvalidInput(
+            "spec.engine.args.max-model-len",
+            f"is {longest}, less than spec.play.contextTokens ({method.play.context_tokens})",
+            remedy="Raise it, or lower the other: an engine refuses what is longer.",
+        )
     sandbox = spec.sandbox
     if sandbox.min_pods > sandbox.max_pods:
         raise InvalidInput(

@@ -25,6 +25,7 @@ def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() ->
         ({"model": {"uri": "https://example.org/model"}}, "spec.model.uri"),
         ({"environments": {"corpus": {"uri": "s3://bucket/corpus"}}}, "spec.environments.corpus.uri"),
         ({"sandbox": {"minPods": 5, "maxPods": 2}}, "spec.sandbox.minPods"),
+        ({"engine": {"args": {"max-model-len": "128"}}}, "spec.engine.args.max-model-len"),
     ],
 )
 def test_what_single_fields_cannot_say_is_checked_too(spec: dict[str, object], field: str) -> None:
