@@ -104,7 +104,7 @@ def test_package_imports_with_its_extra_alone(wanted: tuple[str, ...], extra: st
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
 
@@ -119,6 +119,6 @@ def test_a_library_of_another_extra_is_really_hidden() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert "No module named 'torch'" in done.stderr

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def pages() -> dict[str, str]:
 
 def matches(pattern: re.Pattern[str]) -> list[str]:
     return [f"{name}: {found.group()!r}" for name, text in texts().items() for found in pattern.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["ruff check", "ruff format --check", "lint-imports", "python tools/generate_benchmarks.py --check"],
+)
+def test_style_import_rules_and_generated_pages_are_as_they_should_be(words: str):
+    program, *arguments = words.split()
+    command = [Path(sys.executable).parent / program, *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_no_module_has_more_than_400_lines():
