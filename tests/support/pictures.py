@@ -124,7 +124,9 @@ def learner_pod(attempt: int = 0, **changes: Any) -> PodRecord:
 
 def job(name: str, role: Role, **changes: Any) -> JobRecord:
     """A Job; fields of Meta go there."""
-    own = {key: changes.pop(key) for key in ("owner_uid", "deleting", "rollout", "cycle") if key in changes}
+    own = {
+        key: changes.pop(key) for key in ("owner_uid", "deleting", "rollout", "cycle", "created_at") if key in changes
+    }
     return JobRecord(meta(Kind.JOB, name, role=role, **own), **changes)
 
 

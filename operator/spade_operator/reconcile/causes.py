@@ -3,16 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from spade_contracts.resources import Reason
 from spade_operator.facts import LogKey
 from spade_operator.reconcile.steps import FetchLog
-from spade_operator.records import ContainerRecord, PodRecord
+from spade_operator.records import ContainerRecord, JobRecord, PodRecord
 
 EXIT_NEVER = 2
 """Exit code of our processes for what a second try would only repeat."""
 MAX_LOG_CHARACTERS = 900
 MAX_CAUSE_CHARACTERS = 1400
+WITHOUT_POD_SECONDS = 15.0
+"""How long the Job controller may take to make a pod before people are told."""
 IMAGE_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 
@@ -86,6 +89,15 @@ def trouble(pod: PodRecord) -> tuple[Reason, str] | None:
         if container.waiting_reason == "CrashLoopBackOff":
             return Reason.RESTARTING, f"{where} ended with exit code {container.last_exit_code} and is started again"
     return None
+
+
+def without_pod(job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> tuple[Reason, str] | None:
+    """That a Job which is not ended has had no pod for a while. Only its events say why, and we may not read those."""
+    created = job.meta.created_at
+    if pods or created is None or (now - created).total_seconds() < WITHOUT_POD_SECONDS:
+        return None
+    look = f"kubectl -n {job.meta.namespace} describe job {job.meta.name}"
+    return Reason.WAITING, f"Job {job.meta.name} gets no pod; a quota or an admission rule? Look with: {look}"
 
 
 def first_trouble(pods: tuple[PodRecord, ...]) -> tuple[Reason, str] | None:

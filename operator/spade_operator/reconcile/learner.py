@@ -7,7 +7,7 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import LearnerState
 from spade_operator.children.learner import learner_job
 from spade_operator.children.names import learner_job_name
-from spade_operator.reconcile.causes import cause_of, first_trouble
+from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, cause_of, first_trouble, without_pod
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.restarts import failed as run_failed
@@ -43,8 +43,9 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     if said is not None and said[1].state is not LearnerState.FAILED:
         ready = f"Attempt {seen.status.learner_attempt} is up."
         return Step(conditions=(is_true(RunCondition.LEARNER_READY, Reason.READY, ready),))
-    stuck = first_trouble(tuple(pod for pod in pods if pod.live))
-    return Step(conditions=(is_false(RunCondition.LEARNER_READY, *stuck) if stuck else _still(seen),))
+    stuck = first_trouble(tuple(pod for pod in pods if pod.live)) or without_pod(job, tuple(pods), now)
+    condition = is_false(RunCondition.LEARNER_READY, *stuck) if stuck else _still(seen)
+    return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
 
 
 def _still(seen: Observed) -> Wanted:

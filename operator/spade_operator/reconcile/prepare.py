@@ -13,7 +13,7 @@ from spade_operator.children.prepare import prepare_job
 from spade_operator.children.secrets import token_secrets
 from spade_operator.children.services import services
 from spade_operator.children.storage import storage_claim
-from spade_operator.reconcile.causes import cause_of, first_trouble
+from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, cause_of, first_trouble, without_pod
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases, removals
 from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
@@ -88,8 +88,9 @@ def _job(seen: Observed, now: datetime) -> Step:
         waited = (now - (job.ended_at or now)).total_seconds()
         again: tuple[Action, ...] = () if waited < RESULT_SECONDS or job.meta.deleting else (Remove(job),)
         return Step(again, (preparing,), wake_after_seconds=RESULT_SECONDS)
-    stuck = first_trouble(tuple(pod for pod in pods if pod.live))
-    return Step(conditions=(is_false(RunCondition.ACCEPTED, *stuck) if stuck else preparing,))
+    stuck = first_trouble(tuple(pod for pod in pods if pod.live)) or without_pod(job, tuple(pods), now)
+    condition = is_false(RunCondition.ACCEPTED, *stuck) if stuck else preparing
+    return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
 
 
 def _result(pods: list[PodRecord]) -> PrepareResult | None:

@@ -1,10 +1,19 @@
 """Whatever a pod ended of or waits for is told in words: exit code, memory, image, scheduling, last lines."""
 
+from datetime import timedelta
+
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
-from spade_operator.reconcile.causes import MAX_CAUSE_CHARACTERS, cause_of, gave_up, trouble
+from spade_operator.reconcile.causes import (
+    MAX_CAUSE_CHARACTERS,
+    WITHOUT_POD_SECONDS,
+    cause_of,
+    gave_up,
+    trouble,
+    without_pod,
+)
 from spade_operator.records import ContainerRecord
 
 
@@ -66,3 +75,13 @@ def test_what_keeps_a_pod_from_running_is_told() -> None:
 def test_exit_code_2_says_that_trying_again_cannot_help() -> None:
     assert gave_up(p.pod(Role.WORKER, containers=(p.ended(2),)))
     assert not gave_up(p.pod(Role.WORKER, containers=(p.ended(1),)))
+
+
+def test_job_that_gets_no_pod_is_told_of_after_a_while() -> None:
+    made = p.job("mini-prepare", Role.PREPARE, created_at=p.NOW)
+    soon, late = (p.NOW + timedelta(seconds=seconds) for seconds in (WITHOUT_POD_SECONDS - 1, WITHOUT_POD_SECONDS))
+    assert without_pod(made, (), soon) is None
+    assert without_pod(made, (p.pod(Role.PREPARE),), late) is None
+    reason, message = without_pod(made, (), late) or ("", "")
+    assert reason == Reason.WAITING
+    assert "describe job mini-prepare" in message
