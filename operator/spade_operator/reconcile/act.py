@@ -76,12 +76,18 @@ async def _do(hands: Hands, action: Action) -> None:
 
 
 async def _create(hands: Hands, manifest: Object) -> None:
-    """An object of the name that exists already is looked at by the next pass, and never changed by this one."""
+    """An object of the name that exists already is looked at by the next pass, and never changed by this one.
+
+    Raises Refused if it is no run's: a pass would not see it and try for ever. A claim may be anybody's.
+    """
     try:
         answer = await hands.kube.create(manifest)
-    except Conflict:
-        meta = manifest["metadata"]
-        answer = await hands.kube.get(manifest["kind"], meta["namespace"], meta["name"])
+    except Conflict as error:
+        kind, meta = manifest["kind"], manifest["metadata"]
+        answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
+        if kind != Kind.CLAIM and not record_of(Kind(kind), answer).meta.run:
+            what = f"{kind} {meta['namespace']}/{meta['name']} is there already and not of a run; rename or remove it"
+            raise Refused(error.doing, error.code, what) from error
     _learn(hands, manifest, answer)
 
 

@@ -146,3 +146,19 @@ async def test_log_that_cannot_be_read_is_remembered_as_empty() -> None:
     await act(able, (FetchLog(p.ENGINE, "engine", 1, True),))
     assert able.facts.log((p.ENGINE.meta.uid, "engine", 0)) == "last words"
     assert able.facts.log((p.ENGINE.meta.uid, "engine", 1)) == ""
+
+
+async def test_object_of_somebody_else_under_our_name_is_a_refusal_and_a_claim_is_not() -> None:
+    class Foreign(Server):
+        def _stored(self, what: Object) -> Object:
+            return super()._stored({**what, "metadata": {**what["metadata"], "labels": {}}})
+
+    for kind in (Kind.JOB, Kind.CLAIM):
+        server = Foreign()
+        server.error = Conflict("create", 409, "exists")
+        create = act(hands(server), (Create({"kind": kind, "metadata": {"name": "j", "namespace": "default"}}),))
+        if kind is Kind.CLAIM:
+            await create
+            continue
+        with pytest.raises(Refused, match="Job default/j is there already"):
+            await create
