@@ -71,7 +71,8 @@ class CorpusConfig(Document):
     """Documents that ground the designer (method.md §7)."""
 
     uri: str = Field(min_length=1, max_length=1024)
-    """JSONL with `text` (or `orig_doc`): `package:mini`, which we ship, or `file:///path` in run storage."""
+    """JSONL with `text` (or `orig_doc`): `package:mini`, which we ship, or `file:///path`, inside the pods, where run
+    storage is at /storage."""
     max_words: int = Field(ge=1, le=100000)
     """Longer documents are cut here, with a note."""
 

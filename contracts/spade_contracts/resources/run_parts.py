@@ -59,7 +59,7 @@ class Model(Document):
     """The policy that a run starts from."""
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-    """`package:tiny` (shipped with us) or `file:///path` of a Hugging Face folder in run storage."""
+    """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is at /storage."""
 
 
 class LearnerSpec(Document):

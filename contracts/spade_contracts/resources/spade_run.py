@@ -29,7 +29,7 @@ from spade_contracts.resources.run_parts import (
 
 COLUMNS = (
     Column("Phase", ".status.phase", description="What the run is at; conditions carry the truth"),
-    Column("Rollout", ".status.rollout", "integer", "Rollout in work; equals Of when complete"),
+    Column("Rollout", ".status.rollout", "integer", "Rollout in work; at least Of when complete"),
     Column("Of", ".spec.rollouts", "integer", "Rollouts wanted"),
     Column("Policy", ".status.policyVersion", "integer", "Version that all engines are proven at"),
     Column("Learnable", ".status.learnableFraction", description="Share of environments of middling difficulty"),
@@ -170,7 +170,7 @@ class SpadeRunStatus(Document):
     observed_generation: int = 0
     """Generation of the spec this status is of."""
     rollout: int = 0
-    """Rollout in work; equals spec.rollouts when complete."""
+    """Rollout in work; spec.rollouts when complete, or more if kept storage held more."""
     cycle: int = 0
     """Cycle in work."""
     policy_version: int | None = None

@@ -1,4 +1,7 @@
-"""The end of a run that trained all its rollouts: its pods go, its results stay. Raising `rollouts` resumes it."""
+"""The end of a run that trained all its rollouts: its pods go, its results stay. Raising `rollouts` resumes it.
+
+A run that finds them all in kept storage is not at its end before its own engines are proven at the last policy there.
+"""
 
 from datetime import datetime
 
@@ -11,18 +14,24 @@ GONE = "The run is complete; its pods were given back."
 
 
 def complete(seen: Observed, now: datetime) -> Step:
-    """Free everything when no rollout is left."""
-    wanted = seen.spec.rollouts
-    if seen.status.rollout < wanted:
+    """Free everything when no rollout is left and the last policy is proven."""
+    wanted, trained = seen.spec.rollouts, seen.status.rollout
+    if trained < wanted or seen.status.policy_version != trained:
         progressing = is_false(RunCondition.COMPLETE, Reason.RUNNING, f"{wanted} rollouts are wanted.")
         return Step(conditions=(progressing,), status={"finished_at": None})
     parts = (RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY)
+    message = f"All {wanted} rollouts are trained and proven."
+    if trained > wanted:
+        message = (
+            f"Run storage holds {trained} trained rollouts, more than the {wanted} wanted: nothing was left to do, and "
+            f"policy version {trained} is proven."
+        )
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
         conditions=(
             *(is_false(part, Reason.FINISHED, GONE) for part in parts),
             is_false(RunCondition.PROGRESSING, Reason.FINISHED, GONE),
-            is_true(RunCondition.COMPLETE, Reason.FINISHED, f"All {wanted} rollouts are trained and proven."),
+            is_true(RunCondition.COMPLETE, Reason.FINISHED, message),
         ),
         status={
             "finished_at": seen.status.finished_at or now.isoformat(timespec="seconds"),

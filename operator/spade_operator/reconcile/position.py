@@ -49,7 +49,9 @@ def played(rollout: RolloutRecord | None) -> bool:
 
 
 def position(seen: Observed) -> Position:
-    """Where the run is. Objects that were pruned or lost are simply wanted again: finished work is a no-op."""
+    """Where the run is; at COMPLETE once all rollouts are trained, even if the last policy is yet to be proven.
+
+    Objects that were pruned or lost are simply wanted again: finished work is a no-op."""
     number = seen.status.rollout
     if number >= seen.spec.rollouts:
         return Position(Stage.COMPLETE, number, seen.status.cycle, number)
@@ -73,6 +75,13 @@ def handing_over(seen: Observed, version: int) -> bool:
     if found is None or found[1].policy_version != version:
         return False
     return found[1].state in (LearnerState.EXPORTING, LearnerState.PROVING, LearnerState.IDLE)
+
+
+def last_checkpoint_pending(seen: Observed, place: Position) -> bool:
+    """The learner writes the last checkpoint while engines are proven; its pods must not go before."""
+    found = seen.learner()
+    last = place.wanted_version >= seen.spec.rollouts
+    return last and (found is None or found[1].state is not LearnerState.IDLE)
 
 
 def unproven_engines(seen: Observed, version: int) -> tuple[str, ...]:

@@ -8,12 +8,19 @@ from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondit
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.spade_run import Restarts
-from spade_contracts.statuses import LearnerState
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
 from spade_operator.reconcile.figures import finished_rollout
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.position import Position, Stage, begun, condition_true, position, verified
+from spade_operator.reconcile.position import (
+    Position,
+    Stage,
+    begun,
+    condition_true,
+    last_checkpoint_pending,
+    position,
+    verified,
+)
 from spade_operator.reconcile.restarts import failed
 from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
 from spade_operator.records import JobRecord
@@ -49,22 +56,19 @@ def rollout(seen: Observed, now: datetime) -> Step:
     broken = _failed_child(seen, place)
     if broken is not None:
         return failed(seen, Reason(broken.reason), broken.message)
+    if place.stage is Stage.COMPLETE:
+        text = f"proving policy version {place.wanted_version}, which run storage holds"
+        proving = is_true(RunCondition.PROGRESSING, Reason.PROVING, text)
+        return Step(conditions=(proving,), phase=Phase.PROVING, doing=text)
     if place.stage is Stage.DESIGN:
         there = place.cycle in seen.batches
         return _working(seen, place, now, () if there else _environments(seen, place.cycle, place.rollout), there)
     if place.stage is Stage.PLAY:
         there = place.rollout in seen.rollouts
         return _working(seen, place, now, () if there else _plays(seen, place.rollout, place.cycle), there)
-    if verified(seen, place.wanted_version) and not _last_checkpoint_pending(seen, place):
+    if verified(seen, place.wanted_version) and not last_checkpoint_pending(seen, place):
         return _next(seen, place, now)
     return _working(seen, place, now, (), there=True)
-
-
-def _last_checkpoint_pending(seen: Observed, place: Position) -> bool:
-    """The learner writes the last checkpoint while engines are proven; its pods must not go before."""
-    found = seen.learner()
-    last = place.wanted_version >= seen.spec.rollouts
-    return last and (found is None or found[1].state is not LearnerState.IDLE)
 
 
 def _failed_child(seen: Observed, place: Position) -> Condition | None:

@@ -6,7 +6,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import EngineStatus, EngineTarget, LearnerTarget, ProofResult
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.position import Position, Stage, position, unproven_engines
+from spade_operator.reconcile.position import Position, Stage, last_checkpoint_pending, position, unproven_engines
 from spade_operator.reconcile.steps import Action, SetTarget, Step, Wanted, is_false, is_true
 from spade_operator.records import PodRecord
 
@@ -27,7 +27,7 @@ def weights(seen: Observed, now: datetime) -> Step:
         proofs = _proofs(seen, place.wanted_version)
         return Step(
             conditions=(is_true(RunCondition.WEIGHTS_VERIFIED, Reason.VERIFIED, message),),
-            status={"policy_version": place.wanted_version}
+            status=({} if last_checkpoint_pending(seen, place) else {"policy_version": place.wanted_version})
             | ({"proofs": {str(result): proofs.count(result) for result in set(proofs)}} if first else {}),
         )
     actions = _tell(seen, place.wanted_version, now)
@@ -58,7 +58,7 @@ def _ahead(seen: Observed, place: Position) -> Step | None:
     found = seen.learner()
     if found is None or found[1].policy_version is None or found[1].policy_version <= place.wanted_version:
         return None
-    number = min(found[1].policy_version, seen.spec.rollouts)
+    number = found[1].policy_version
     text = f"taking up run storage at rollout {number}"
     return Step(
         status={"rollout": number, "cycle": seen.method.cycle_of(number), "stage_started": {}},

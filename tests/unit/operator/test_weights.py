@@ -81,7 +81,7 @@ def test_status_follows_run_storage_when_the_learner_found_more_steps_there() ->
     step = weights(p.at_work(pods={p.LEARNER: p.learner_says(3)}), p.NOW)
     assert (step.status["rollout"], step.status["cycle"], step.blocks) == (3, 1, True)
     past_the_end = weights(p.at_work(pods={p.LEARNER: p.learner_says(9)}), p.NOW)
-    assert past_the_end.status["rollout"] == 4
+    assert past_the_end.status["rollout"] == 9
 
 
 def test_silent_learner_is_told_nothing() -> None:
