@@ -52,6 +52,7 @@ class Facts:
     _objects: dict[RunName, dict[tuple[Kind, str], Record]] = field(default_factory=dict)
     _deleted: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _polls: dict[str, Poll] = field(default_factory=dict)
+    _applied: dict[str, str] = field(default_factory=dict)
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
 
@@ -73,6 +74,7 @@ class Facts:
         """The object was deleted."""
         meta = record.meta
         self._deleted[meta.uid] = None
+        self._applied.pop(meta.uid, None)
         while len(self._deleted) > REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
         family = self._objects.get((meta.namespace, meta.run), {})
@@ -117,7 +119,7 @@ class Facts:
         """Nobody will tell when the unwatched children of a deleted run go; owner references see to it."""
         family = self._objects.get((namespace, run), {})
         for name in [name for name, record in family.items() if record.meta.kind not in WATCHED]:
-            del family[name]
+            self._applied.pop(family.pop(name).meta.uid, None)
         if not family:
             self._objects.pop((namespace, run), None)
 
@@ -155,6 +157,14 @@ class Facts:
     def poll(self, pod_uid: str) -> Poll | None:
         """A pod's latest answer."""
         return self._polls.get(pod_uid)
+
+    def set_applied(self, record: Record) -> None:
+        """The object as our apply left it."""
+        self._applied[record.meta.uid] = record.meta.edition
+
+    def applied(self, uid: str) -> str | None:
+        """Edition of an object that our last apply left; None: not applied since the store began."""
+        return self._applied.get(uid)
 
     def set_told(self, run_uid: str, told: Told) -> None:
         """The learner acknowledged a target."""

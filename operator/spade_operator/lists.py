@@ -20,7 +20,7 @@ and then they are applied once more, which changes nothing unless somebody delet
 """
 UNWATCHED = tuple(kind for kind in LISTED if kind not in WATCHED)
 UNWATCHED_SECONDS = 20.0
-"""How long a NetworkPolicy or Service that somebody deleted may be missed: admitted sandboxes are open meanwhile."""
+"""How long a NetworkPolicy that somebody deleted or changed may stay so: admitted sandboxes are open meanwhile."""
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
@@ -74,18 +74,18 @@ async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str
 async def miss(
     kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = UNWATCHED_SECONDS
 ) -> None:
-    """Look until cancelled whether children that no watch tells of are gone; their runs get a pass."""
+    """Look until cancelled whether children that no watch tells of are gone or changed; their runs get a pass."""
     while True:
         await asyncio.sleep(seconds)
-        before = _uids(facts)
+        before = _editions(facts)
         try:
             await relist(kube, facts, namespace, UNWATCHED)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
-        for namespace_and_run in {before[uid] for uid in before.keys() - _uids(facts).keys()}:
+        for namespace_and_run in {before[edition] for edition in before.keys() - _editions(facts).keys()}:
             queue.add(run_key(*namespace_and_run))
 
 
-def _uids(facts: Facts) -> dict[str, tuple[str, str]]:
-    """Unwatched children that are known, and the run that each belongs to."""
-    return {r.meta.uid: (r.meta.namespace, r.meta.run) for r in facts.of_kind(*UNWATCHED)}
+def _editions(facts: Facts) -> dict[tuple[str, str], tuple[str, str]]:
+    """Unwatched children that are known, by UID and edition, and the run that each belongs to."""
+    return {(r.meta.uid, r.meta.edition): (r.meta.namespace, r.meta.run) for r in facts.of_kind(*UNWATCHED)}

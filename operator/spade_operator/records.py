@@ -79,6 +79,11 @@ class Meta:
     rollout: int | None = None
     cycle: int | None = None
 
+    @property
+    def edition(self) -> str:
+        """Differs when anybody changed what is wanted; status writes leave it, where the kind has generations."""
+        return str(self.generation) if self.generation else self.resource_version
+
 
 @dataclass(frozen=True)
 class RunRecord:

@@ -171,8 +171,9 @@ def seen(
     leftovers: Sequence[Record] = (),
     logs: Mapping[LogKey, str] | None = None,
     told: Told | None = None,
+    applied: Mapping[str, str] | None = None,
 ) -> Observed:
-    """A picture; `pods` maps each pod to what its status port says."""
+    """A picture; `pods` maps each pod to what its status port says. Nobody else changed what was applied."""
     answers = pods if isinstance(pods, Mapping) else dict.fromkeys(pods)
     return Observed(
         site=SITE,
@@ -187,6 +188,7 @@ def seen(
         polls={p.meta.uid: Poll(status, "", NOW) for p, status in answers.items() if status is not None},
         logs=logs or {},
         told=told,
+        applied={r.meta.uid: "1" for r in (*deployments, *others)} if applied is None else applied,
     )
 
 

@@ -59,7 +59,8 @@ class Model(Document):
     """The policy that a run starts from."""
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-    """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is at /storage."""
+    """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
+    at /storage."""
 
 
 class LearnerSpec(Document):

@@ -28,7 +28,7 @@ from spade_operator.reconcile.steps import (
     SetDeletionCost,
     SetTarget,
 )
-from spade_operator.records import DELETION_COST, Kind, Meta, record_of
+from spade_operator.records import DELETION_COST, Kind, Meta, Record, record_of
 
 LOG_LINES = 20
 log = logging.getLogger("spade.act")
@@ -58,7 +58,7 @@ async def _do(hands: Hands, action: Action) -> None:
         case Create(manifest):
             await _create(hands, manifest)
         case Apply(manifest):
-            _learn(hands, manifest, await hands.kube.apply(manifest))
+            hands.facts.set_applied(_learn(hands, manifest, await hands.kube.apply(manifest)))
         case Remove(record, grace_seconds):
             meta = record.meta
             await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
@@ -91,8 +91,10 @@ async def _create(hands: Hands, manifest: Object) -> None:
     _learn(hands, manifest, answer)
 
 
-def _learn(hands: Hands, manifest: Object, answer: Object) -> None:
-    hands.facts.put(record_of(Kind(manifest["kind"]), answer))
+def _learn(hands: Hands, manifest: Object, answer: Object) -> Record:
+    record = record_of(Kind(manifest["kind"]), answer)
+    hands.facts.put(record)
+    return record
 
 
 async def _admit(hands: Hands, action: Admit) -> None:

@@ -57,6 +57,8 @@ class Observed:
     """By pod UID."""
     logs: Mapping[LogKey, str]
     told: Told | None
+    applied: Mapping[str, str]
+    """By UID of a child: its edition when we applied it last."""
 
     @property
     def spec(self) -> SpadeRunSpec:
@@ -110,7 +112,7 @@ class Observed:
         return None
 
     def changed(self, manifests: list[Manifest]) -> tuple[Action, ...]:
-        """Applies for those manifests whose content is not what was applied last."""
+        """Applies for those manifests whose content is not what was applied last, or was changed by others since."""
         return tuple(Apply(manifest) for manifest in manifests if not self._is_applied(manifest))
 
     def _is_applied(self, manifest: Manifest) -> bool:
@@ -120,7 +122,8 @@ class Observed:
             known = next((d for d in self.deployments.values() if d.meta.name == name), None)
         if known is None or known.meta.deleting:
             return False
-        return bool(known.meta.hash == manifest["metadata"]["annotations"][HASH_ANNOTATION])
+        same = known.meta.hash == manifest["metadata"]["annotations"][HASH_ANNOTATION]
+        return bool(same and self.applied.get(known.meta.uid) == known.meta.edition)
 
 
 def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | None:
@@ -147,4 +150,5 @@ def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | N
         polls=polls,
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
         told=facts.told(run.meta.uid),
+        applied={r.meta.uid: edition for r in own if (edition := facts.applied(r.meta.uid)) is not None},
     )

@@ -1,5 +1,6 @@
-"""What is lost is made again: the operator, the learner, a sandbox pod; suspension gives every pod back."""
+"""What is lost or changed is made again: the operator, the learner, a sandbox pod; suspension gives every pod back."""
 
+import asyncio
 import signal
 
 from tests.integration.operator.conftest import Stage, condition
@@ -129,3 +130,22 @@ async def test_deleted_run_frees_its_pods_without_waiting_for_the_garbage_collec
         stage.cluster.world.hold_play = False
         await stage.create_run(rollouts=1)
         await stage.until("a new run of that name completes", complete, 60)
+
+
+async def test_policy_that_somebody_opened_and_a_deployment_that_somebody_scaled_are_mended(stage: Stage) -> None:
+    stage.cluster.world.hold_play = True
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
+        for kind, name, patch in (
+            ("networkpolicy", "mini-sandbox", '{"spec": {"egress": [{}]}}'),
+            ("deployment", "mini-engine", '{"spec": {"replicas": 0}}'),
+        ):
+            edited = stage.server.kubectl("patch", kind, name, "-n", stage.namespace, "--type=merge", "-p", patch)
+            assert edited.returncode == 0, edited.stderr
+        mended = False
+        async with asyncio.timeout(60):
+            while not mended:
+                policy = await stage.kube.get(Kind.NETWORK_POLICY, stage.namespace, "mini-sandbox")
+                engine = await stage.kube.get(Kind.DEPLOYMENT, stage.namespace, "mini-engine")
+                mended = "egress" not in policy["spec"] and engine["spec"]["replicas"] == 1

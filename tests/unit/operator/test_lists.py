@@ -36,7 +36,7 @@ class Server:
         return Listing(tuple(items), "9")
 
 
-def stored() -> dict[str, Any]:
+def stored(**changes: Any) -> dict[str, Any]:
     labels = {RUN_LABEL: RUN, "spade.dev/run-uid": POLICY.meta.run_uid}
     return {
         "metadata": {
@@ -45,6 +45,8 @@ def stored() -> dict[str, Any]:
             "uid": POLICY.meta.uid,
             "resourceVersion": POLICY.meta.resource_version,
             "labels": labels,
+            "generation": 1,
+            **changes,
         }
     }
 
@@ -62,6 +64,17 @@ async def test_deleted_policy_gets_its_run_a_pass(earlier: tuple[Any, ...]) -> N
     assert facts.family("default", RUN) == ()
     assert set(server.listed) == set(UNWATCHED)
     assert Kind.SECRET not in server.listed
+
+
+async def test_changed_policy_gets_its_run_a_pass() -> None:
+    facts, queue = Facts(), WorkQueue[Key]()
+    facts.put(POLICY)
+    server = Server([stored()], [stored(generation=2, resourceVersion="8")])
+    task = asyncio.create_task(miss(server, facts, queue, "", seconds=0.0))  # type: ignore[arg-type]
+    try:
+        assert await asyncio.wait_for(queue.get(), 30) == run_key("default", RUN)
+    finally:
+        task.cancel()
 
 
 async def test_resync_lets_secrets_be_applied_again() -> None:
