@@ -188,6 +188,8 @@ class DeploymentRecord:
     replicas: int = 0
     """Wanted pods."""
     ready: int = 0
+    failure: str = ""
+    """Why the API server refuses it pods, such as a quota; in its own words."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +219,7 @@ def record_of(kind: Kind, raw: Raw) -> Record:  # noqa: PLR0911  # one return fo
         case Kind.JOB:
             return _job(meta, raw)
         case Kind.DEPLOYMENT:
-            spec, status = raw.get("spec") or {}, raw.get("status") or {}
-            return DeploymentRecord(meta, int(spec.get("replicas", 1)), int(status.get("readyReplicas", 0)))
+            return _deployment(meta, raw)
         case Kind.SERVICE:
             return ChildRecord(meta, (raw.get("spec") or {}).get("clusterIP", ""))
         case _:
@@ -327,6 +328,16 @@ def _container(raw: Raw) -> ContainerRecord:
         last_reason=last.get("reason", ""),
         last_message=last.get("message", "")[:2048],
     )
+
+
+def _deployment(meta: Meta, raw: Raw) -> DeploymentRecord:
+    spec, status = raw.get("spec") or {}, raw.get("status") or {}
+    refusals = (
+        c.get("message", "")[:500]
+        for c in status.get("conditions") or []
+        if c.get("type") == "ReplicaFailure" and c.get("status") == "True"
+    )
+    return DeploymentRecord(meta, int(spec.get("replicas", 1)), int(status.get("readyReplicas", 0)), next(refusals, ""))
 
 
 @dataclass(frozen=True)

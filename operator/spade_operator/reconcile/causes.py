@@ -8,7 +8,7 @@ from datetime import datetime
 from spade_contracts.resources import Reason
 from spade_operator.facts import LogKey
 from spade_operator.reconcile.steps import FetchLog
-from spade_operator.records import ContainerRecord, JobRecord, PodRecord
+from spade_operator.records import ContainerRecord, DeploymentRecord, JobRecord, PodRecord
 
 EXIT_NEVER = 2
 """Exit code of our processes for what a second try would only repeat."""
@@ -98,6 +98,13 @@ def without_pod(job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> t
         return None
     look = f"kubectl -n {job.meta.namespace} describe job {job.meta.name}"
     return Reason.WAITING, f"Job {job.meta.name} gets no pod; a quota or an admission rule? Look with: {look}"
+
+
+def without_replicas(deployment: DeploymentRecord | None) -> tuple[Reason, str] | None:
+    """That a Deployment is refused pods, if it says so."""
+    if deployment is None or not deployment.failure:
+        return None
+    return Reason.WAITING, f"Deployment {deployment.meta.name} gets no pod: {deployment.failure}"
 
 
 def first_trouble(pods: tuple[PodRecord, ...]) -> tuple[Reason, str] | None:

@@ -6,7 +6,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
-from spade_operator.reconcile.causes import Cause, cause_of, first_trouble
+from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import position
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
@@ -70,7 +70,7 @@ def _readiness(seen: Observed, lost: int, causes: list[Cause]) -> Wanted:
     if up >= wanted:
         return is_true(RunCondition.ENGINES_READY, Reason.READY, f"All {wanted} engine processes are up.")
     failed = [a.error for a in answers if a is not None and a.state is EngineState.FAILED]
-    stuck = first_trouble(pods)
+    stuck = first_trouble(pods) or without_replicas(seen.deployments.get(Role.ENGINE))
     if failed:
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, f"An engine failed: {failed[0]}"[:1500])
     if stuck is not None:

@@ -12,7 +12,7 @@ from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.names import role_name
 from spade_operator.children.sandbox import probe_targets, sandbox_deployment
 from spade_operator.reconcile.autoscale import pool_size
-from spade_operator.reconcile.causes import first_trouble
+from spade_operator.reconcile.causes import first_trouble, without_replicas
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
 from spade_operator.records import ChildRecord, Kind
@@ -44,7 +44,8 @@ def _readiness(seen: Observed) -> Wanted:
     ready, wanted = sum(1 for pod in pods if pod.ready), seen.spec.sandbox.min_pods
     if ready >= wanted:
         return is_true(RunCondition.SANDBOXES_READY, Reason.READY, f"At least {wanted} pods take sessions.")
-    stuck = first_trouble(pods)
+    pools = (seen.deployments.get(role) for role in (Role.SANDBOX, Role.BEACON))
+    stuck = first_trouble(pods) or next(filter(None, map(without_replicas, pools)), None)
     if stuck is not None:
         return is_false(RunCondition.SANDBOXES_READY, *stuck)
     return is_false(RunCondition.SANDBOXES_READY, Reason.STARTING, f"{wanted} pods must be ready.")

@@ -1,11 +1,13 @@
 """Whatever a pod ended of or waits for is told in words: exit code, memory, image, scheduling, last lines."""
 
+from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import Reason
+from spade_contracts.resources import Reason, RunCondition
 from spade_operator.reconcile.causes import (
     MAX_CAUSE_CHARACTERS,
     WITHOUT_POD_SECONDS,
@@ -13,8 +15,12 @@ from spade_operator.reconcile.causes import (
     gave_up,
     trouble,
     without_pod,
+    without_replicas,
 )
-from spade_operator.records import ContainerRecord
+from spade_operator.reconcile.decide import Policy
+from spade_operator.reconcile.engines import engines
+from spade_operator.reconcile.sandboxes import sandboxes
+from spade_operator.records import ContainerRecord, DeploymentRecord, Kind, record_of
 
 
 def test_pod_that_runs_well_has_no_cause() -> None:
@@ -85,3 +91,30 @@ def test_job_that_gets_no_pod_is_told_of_after_a_while() -> None:
     reason, message = without_pod(made, (), late) or ("", "")
     assert reason == Reason.WAITING
     assert "describe job mini-prepare" in message
+
+
+def test_deployment_that_is_refused_pods_is_told_of_in_the_api_servers_words() -> None:
+    refusal = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: pods=0"}
+    raw = {"metadata": {"name": "mini-engine"}, "spec": {"replicas": 2}, "status": {"conditions": [refusal]}}
+    made = record_of(Kind.DEPLOYMENT, raw)
+    assert isinstance(made, DeploymentRecord)
+    assert without_replicas(made) == (Reason.WAITING, "Deployment mini-engine gets no pod: exceeded quota: pods=0")
+    mended = record_of(Kind.DEPLOYMENT, raw | {"status": {"conditions": [refusal | {"status": "False"}]}})
+    assert isinstance(mended, DeploymentRecord)
+    assert without_replicas(mended) is None
+    assert without_replicas(None) is None
+
+
+@pytest.mark.parametrize(
+    ("role", "policy", "kind"),
+    [
+        (Role.ENGINE, engines, RunCondition.ENGINES_READY),
+        (Role.SANDBOX, sandboxes, RunCondition.SANDBOXES_READY),
+        (Role.BEACON, sandboxes, RunCondition.SANDBOXES_READY),
+    ],
+)
+def test_refused_pods_stand_in_the_condition_of_their_role(role: Role, policy: Policy, kind: RunCondition) -> None:
+    refused = replace(p.deployment(role), failure="exceeded quota")
+    status, reason, message = p.wanted(policy(p.seen(deployments=[refused]), p.NOW), kind)
+    assert (status, reason) == ("False", Reason.WAITING)
+    assert message == f"Deployment mini-{role} gets no pod: exceeded quota"
