@@ -25,6 +25,10 @@ WITHOUT_CONTROL = frozenset({TargetKind.NEIGHBOUR.value, TargetKind.BEACON.value
 """Kinds that the beacon cannot try: it is one of them, and starts before there is a neighbour."""
 
 
+FINDINGS = frozenset({Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED})
+"""What holds the run back until a fresh pod is proven."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What is known of one pod, or of the beacon."""
@@ -133,7 +137,7 @@ def isolation(seen: Observed, now: datetime) -> Step:
     condition = _condition(seen, admitted, refused)
     lost = _lost(seen, admitted)
     started = Role.ENGINE in seen.deployments
-    blocks = bool(refused) or (not admitted and not started)
+    blocks = condition.reason in FINDINGS or (not admitted and not started)
     return Step(
         actions=tuple(actions),
         conditions=(condition,),
@@ -149,13 +153,13 @@ def isolation(seen: Observed, now: datetime) -> Step:
 def _condition(seen: Observed, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
     if refused:
         return is_false(RunCondition.ISOLATED, refused[0].reason, refused[0].message)
-    if admitted:
-        return is_true(RunCondition.ISOLATED, Reason.PROVEN, "Every admitted sandbox pod passed the probe.")
-    before = seen.condition(RunCondition.ISOLATED)
-    standing = {Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED}
-    if before is not None and before.reason in standing:
+    before, pool = seen.condition(RunCondition.ISOLATED), seen.deployments.get(Role.SANDBOX)
+    missing = not admitted or (pool is not None and len(admitted) < pool.replicas)
+    if missing and before is not None and before.reason in FINDINGS:
         # A fresh pod is being probed; until it is proven, the last finding stands.
         return is_false(RunCondition.ISOLATED, Reason(before.reason), before.message)
+    if admitted:
+        return is_true(RunCondition.ISOLATED, Reason.PROVEN, "Every admitted sandbox pod passed the probe.")
     return is_false(RunCondition.ISOLATED, Reason.PROBING, "No sandbox pod has passed the probe yet.")
 
 

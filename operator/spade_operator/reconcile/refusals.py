@@ -8,6 +8,7 @@ from datetime import datetime
 from spade_contracts.resources import (
     ConditionStatus,
     EnvBatchStatus,
+    Phase,
     Reason,
     RolloutCondition,
     RolloutJobStatus,
@@ -28,7 +29,13 @@ def run_refused(seen: Observed, error: Refused, now: datetime) -> SpadeRunStatus
     """The status of a run one of whose children was refused."""
     kind = RunCondition.PROGRESSING if seen.holds(RunCondition.ACCEPTED) else RunCondition.ACCEPTED
     reason = Reason.INVALID_SPEC if error.code in INVALID_CODES else Reason.WAITING
-    step = Step(conditions=(is_false(kind, reason, str(error)),), doing="held up by what the API server refuses")
+    over = any(seen.holds(end) for end in (RunCondition.COMPLETE, RunCondition.FAILED, RunCondition.SUSPENDED))
+    phase = Phase.PENDING if kind is RunCondition.ACCEPTED else Phase.STARTING
+    step = Step(
+        conditions=(is_false(kind, reason, str(error)),),
+        phase=None if over else phase,
+        doing="held up by what the API server refuses",
+    )
     return joined(seen.status, [step], seen.run.meta.generation, now)
 
 

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from spade_contracts.resources import Condition, RunCondition, SpadeRunStatus
+from spade_contracts.resources import Condition, Phase, Reason, RunCondition, SpadeRunStatus
 from spade_contracts.resources.spade_run import Restarts
 from spade_operator.reconcile.conditions import set_conditions
-from spade_operator.reconcile.steps import Step, Wanted
+from spade_operator.reconcile.steps import Step, Wanted, is_false
 
+IDLE = frozenset({Phase.PENDING, Phase.PREPARING, Phase.STARTING})
+"""Phases in which no stage of a rollout goes on."""
 ORDER = {str(kind): number for number, kind in enumerate(RunCondition)}
 
 
@@ -34,13 +36,20 @@ def joined(before: SpadeRunStatus, steps: Sequence[Step], generation: int, now: 
             counts = {**counts, str(role): more}
     phases = [step.phase for step in steps if step.phase is not None]
     words = [step.doing for step in steps if step.doing]
+    phase = phases[-1] if phases else before.phase
+    wanted = [want for step in steps for want in step.conditions]
+    if phase in IDLE and _says_progressing(before) and all(w.type is not RunCondition.PROGRESSING for w in wanted):
+        # A policy that holds the run up keeps the later ones from speaking, and what they said holds no longer.
+        wanted.append(is_false(RunCondition.PROGRESSING, Reason.WAITING, f"Held up: {words[-1] if words else phase}."))
     fields |= {
         "restarts": dict(counts),
         "observed_generation": generation,
-        "phase": phases[-1] if phases else before.phase,
+        "phase": phase,
         "doing": words[-1][:256] if words else before.doing,
-        "conditions": joined_conditions(
-            before.conditions, [want for step in steps for want in step.conditions], generation, now
-        ),
+        "conditions": joined_conditions(before.conditions, wanted, generation, now),
     }
     return before.model_copy(update=fields)
+
+
+def _says_progressing(status: SpadeRunStatus) -> bool:
+    return any(c.type == RunCondition.PROGRESSING for c in status.conditions)

@@ -6,7 +6,8 @@ import pytest
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import ConditionStatus, Reason, RunCondition
+from spade_contracts.resources import ConditionStatus, Phase, Reason, RunCondition
+from spade_contracts.statuses import ProbeResult
 from spade_operator.reconcile.decide import POLICIES, decide
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.status import joined
@@ -73,6 +74,25 @@ def test_blocking_policy_is_the_last_that_is_asked() -> None:
     seen = PICTURES["invalid"]
     assert POLICIES[0](seen, p.NOW).blocks
     assert [c.type for c in decide(seen, p.NOW).status.conditions] == ["Accepted"]
+
+
+def test_run_that_is_held_up_in_its_work_does_not_say_that_it_progresses() -> None:
+    progressing = p.condition(RunCondition.PROGRESSING, True, Reason.PLAYING)
+    status = p.holding(*p.AT_WORK, policy_version=0, phase=Phase.PLAYING)
+    status = status.model_copy(update={"conditions": (*status.conditions, progressing)})
+    spied = p.attempt("outside", reached=True)
+    probe = ProbeResult(gvisor=True, kernel="4.4.0", attempts=(spied,), seconds=1)
+    spy = {p.pod(Role.SANDBOX, "mini-sandbox-y", ip="10.0.0.9"): p.sandbox_says(probe=probe)}
+    for held_up in (
+        p.at_work(run=p.run_record(status), pods=spy),
+        p.at_work(run=p.run_record(status, problem="wrong")),
+        p.at_work(run=p.run_record(status), pods={p.LEARNER: p.learner_says(3)}),
+    ):
+        after = decide(held_up, p.NOW).status
+        (found,) = (c for c in after.conditions if c.type == RunCondition.PROGRESSING)
+        assert after.phase in (Phase.STARTING, Phase.PENDING)
+        assert (found.status, found.reason) == ("False", Reason.WAITING)
+        assert after.doing in found.message
 
 
 def test_condition_keeps_its_time_until_its_status_changes() -> None:

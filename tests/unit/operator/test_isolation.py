@@ -123,3 +123,18 @@ def test_lost_pool_in_mid_run_does_not_hold_up_what_needs_no_sandbox() -> None:
     step = step_for(None, deployments=[p.deployment(Role.ENGINE)])
     assert p.wanted(step, ISOLATED)[:2] == ("False", Reason.PROBING)
     assert not step.blocks
+
+
+def test_finding_in_mid_run_stands_and_holds_the_run_up_until_the_fresh_pod_is_proven() -> None:
+    before = p.condition(ISOLATED, False, Reason.NETWORK_OPEN, "the finding")
+    run = p.run_record(p.holding(RunCondition.ACCEPTED).model_copy(update={"conditions": (before,)}))
+    pool = [p.deployment(Role.SANDBOX, 2), p.deployment(Role.ENGINE)]
+    fresh = p.pod(Role.SANDBOX, "mini-sandbox-fresh", ip="10.0.0.9", created_at=p.ago(5))
+    pods = {p.SANDBOX: p.sandbox_says(), p.BEACON: p.beacon_says()}
+    for more in ({}, {fresh: None}):
+        step = isolation(p.seen(run, pods=pods | more, deployments=pool), p.NOW)
+        assert p.wanted(step, ISOLATED) == ("False", Reason.NETWORK_OPEN, "the finding")
+        assert step.blocks
+    proven = isolation(p.seen(run, pods=pods | {fresh: p.sandbox_says("boot-0009")}, deployments=pool), p.NOW)
+    assert p.wanted(proven, ISOLATED)[0] == "True"
+    assert not proven.blocks

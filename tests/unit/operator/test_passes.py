@@ -7,7 +7,7 @@ import pytest
 from tests.support import pictures as p
 from tests.unit.operator.test_act import Server
 
-from spade_contracts.resources import RunCondition
+from spade_contracts.resources import Phase, RunCondition
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import Conflict, NotFound, Object, Refused
@@ -53,6 +53,7 @@ async def test_refused_child_is_shown_in_the_api_servers_words(code: int, reason
     (condition,) = body["status"]["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Accepted", "False", reason)
     assert "limits[foo] is no resource" in condition["message"]
+    assert body["status"]["phase"] == "Pending"
 
 
 def test_refusal_after_acceptance_holds_up_progress_and_settles() -> None:
@@ -62,8 +63,14 @@ def test_refusal_after_acceptance_holds_up_progress_and_settles() -> None:
     changed = {c.type: c for c in status.conditions}
     assert changed[RunCondition.ACCEPTED].status == "True"
     assert changed[RunCondition.PROGRESSING].reason == "InvalidSpec"
+    assert status.phase is Phase.STARTING
     again = p.at_work(run=p.run_record(status))
     assert run_refused(again, error, p.ago(-60)) == status
+
+
+def test_refusal_does_not_take_a_run_out_of_its_end() -> None:
+    ended = p.at_work(run=p.run_record(p.holding(*p.AT_WORK, RunCondition.FAILED, phase=Phase.FAILED)))
+    assert run_refused(ended, Refused("delete Pod", 403, "no"), p.NOW).phase is Phase.FAILED
 
 
 def test_unit_whose_job_is_invalid_fails_and_one_that_is_forbidden_waits() -> None:
