@@ -62,10 +62,18 @@ def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...]) -> Ste
     if fetch:
         # The log goes with the pod, so it is read first.
         return Step(fetch, (_still(seen),))
-    text = causes[0].text if causes else f"the Job {job.meta.name} ended: {job.failure}"
+    text = causes[0].text if causes else _ending(seen, job, pods)
     return Step(
         actions=releases((job, *pods)),
         conditions=(is_false(RunCondition.LEARNER_READY, Reason.RESTARTING, text),),
         status={"learner_attempt": seen.status.learner_attempt + 1},
         restarts={Role.LEARNER: 1},
     )
+
+
+def _ending(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...]) -> str:
+    """Why the group ended when no pod of it tells."""
+    failure = job.failure.strip(": ")
+    if sum(1 for pod in pods if not pod.meta.deleting) < seen.spec.learner.nodes:
+        return f"a pod of the Job {job.meta.name} was deleted" + (f" ({failure})" if failure else "")
+    return f"the Job {job.meta.name} ended: {failure or 'its processes left before the run was complete'}"

@@ -77,3 +77,19 @@ def test_pod_that_fits_on_no_node_is_told() -> None:
     stuck = p.learner_pod(phase="Pending", unschedulable="0/1 nodes: insufficient memory")
     step = learner(p.seen(pods=[stuck], jobs=[JOB]), p.NOW)
     assert p.wanted(step, READY)[1] == Reason.UNSCHEDULABLE
+
+
+def test_group_that_ended_without_a_failed_pod_is_told_of_in_words() -> None:
+    left = p.learner_pod(phase="Succeeded", containers=(p.ended(0),))
+    going = p.learner_pod(deleting=True)
+    backoff = "BackoffLimitExceeded: limit reached"
+    for pods, ending, words in (
+        ([], {"complete": True}, "a pod of the Job mini-learner-a0 was deleted"),
+        ([], {"failed": True, "failure": ": "}, "a pod of the Job mini-learner-a0 was deleted"),
+        ([going], {"failed": True, "failure": backoff}, f"a pod of the Job mini-learner-a0 was deleted ({backoff})"),
+        ([left], {"complete": True}, "the Job mini-learner-a0 ended: its processes left before the run was complete"),
+        ([left], {"failed": True, "failure": backoff}, f"the Job mini-learner-a0 ended: {backoff}"),
+    ):
+        step = learner(p.seen(pods=pods, jobs=[p.job("mini-learner-a0", Role.LEARNER, **ending)]), p.NOW)
+        assert p.wanted(step, READY) == ("False", Reason.RESTARTING, words)
+        assert step.restarts == {Role.LEARNER: 1}
