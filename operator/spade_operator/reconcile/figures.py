@@ -54,6 +54,18 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     }
 
 
+def with_attempts(environments: Mapping[str, int], batch: EnvBatchStatus) -> dict[str, int]:
+    """Designer attempts of the run with those of a cycle that came to nothing."""
+    return _sum(environments, _attempts(batch)) if batch.attempts else dict(environments)
+
+
+def without_attempts(environments: Mapping[str, int], batch: EnvBatchStatus) -> dict[str, int]:
+    """The same without them: a worker that tries again adopts their verdicts, and its summary tells of them again."""
+    taken = _attempts(batch) if batch.attempts else {}
+    left = {key: number - taken.get(key, 0) for key, number in environments.items()}
+    return {key: number for key, number in left.items() if number > 0}
+
+
 def stage_seconds(
     seen: Observed, plays: RolloutJobStatus, batch: EnvBatchStatus | None, said: LearnerStatus | None, now: datetime
 ) -> dict[str, str]:

@@ -9,6 +9,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.spade_run import Restarts, SpadeRunSpec
 from spade_operator.reconcile.causes import cause_of
+from spade_operator.reconcile.figures import without_attempts
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
@@ -95,14 +96,22 @@ def _stays_failed(seen: Observed, condition: Wanted) -> Step:
 def _taken_up(seen: Observed) -> Step:
     """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
     children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
-    unfinished = [Remove(child) for child in children if condition_true(child.status.conditions, "Failed")]
+    broken = [child for child in children if condition_true(child.status.conditions, "Failed")]
+    environments = seen.status.environments
+    for child in broken:
+        if isinstance(child, BatchRecord):
+            environments = without_attempts(environments, child.status)
     refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
     return Step(
-        actions=(*unfinished, *releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()))),
+        actions=(
+            *(Remove(child) for child in broken),
+            *releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
+        ),
         conditions=(is_false(RunCondition.FAILED, Reason.RUNNING, f"Taken up by retry {seen.spec.retry}."),),
         status={
             "handled_retry": seen.spec.retry,
             "restarts": refilled,
+            "environments": environments,
             "learner_attempt": seen.status.learner_attempt + 1,
         },
         phase=Phase.STARTING,

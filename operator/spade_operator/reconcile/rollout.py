@@ -1,6 +1,7 @@
 """The order of a rollout: environments if a cycle starts, plays, one step, proof, next. A pass does what is missing."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from spade_contracts.labels import Role
@@ -10,7 +11,7 @@ from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.spade_run import Restarts
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
-from spade_operator.reconcile.figures import finished_rollout
+from spade_operator.reconcile.figures import finished_rollout, with_attempts
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import (
     Position,
@@ -55,7 +56,8 @@ def rollout(seen: Observed, now: datetime) -> Step:
     place = position(seen)
     broken = _failed_child(seen, place)
     if broken is not None:
-        return failed(seen, Reason(broken.reason), broken.message)
+        step = failed(seen, Reason(broken.reason), broken.message)
+        return _with_counts_of_failed(seen, place, step)
     if place.stage is Stage.COMPLETE:
         text = f"proving policy version {place.wanted_version}, which run storage holds"
         proving = is_true(RunCondition.PROGRESSING, Reason.PROVING, text)
@@ -79,6 +81,14 @@ def _failed_child(seen: Observed, place: Position) -> Condition | None:
     if plays is not None and not condition_true(plays.status.conditions, RolloutCondition.COMPLETE):
         return next((c for c in plays.status.conditions if _is_failed(c, RolloutCondition.FAILED)), None)
     return None
+
+
+def _with_counts_of_failed(seen: Observed, place: Position, step: Step) -> Step:
+    """What a failed cycle tried is told too. This happens once: a run that has failed gets no further than that."""
+    if place.stage is not Stage.DESIGN:
+        return step
+    counts = with_attempts(seen.status.environments, seen.batches[place.cycle].status)
+    return replace(step, status={**step.status, "environments": counts})
 
 
 def _is_failed(condition: Condition, kind: str) -> bool:

@@ -8,6 +8,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.spade_run import Restarts
 from spade_contracts.statuses import LearnerState, StepFigures
+from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.rollout import rollout
@@ -123,6 +124,16 @@ def test_failed_unit_fails_the_run_with_its_own_words() -> None:
     status, reason, message = p.wanted(step, RunCondition.FAILED)
     assert (status, reason, step.phase) == ("True", Reason.ALL_REJECTED, Phase.FAILED)
     assert message.startswith("No program was accepted.")
+
+
+def test_attempts_of_a_cycle_that_came_to_nothing_are_counted_once_however_often_it_is_tried() -> None:
+    failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, attempts=7, accepted=0, rejected={"parse/syntax": 7})
+    first = decide(p.at_work(batches=[failed]), p.NOW).status
+    assert first.environments == {"accepted": 0, "parse/syntax": 7}
+    again = decide(p.at_work(run=p.run_record(first), batches=[failed]), p.NOW).status
+    assert again.environments == first.environments
+    taken_up = decide(p.at_work(run=p.run_record(first, retry=1), batches=[failed]), p.NOW).status
+    assert taken_up.environments == {}
 
 
 def test_run_to_be_suspended_at_a_boundary_begins_nothing_new_but_finishes_what_it_began() -> None:
