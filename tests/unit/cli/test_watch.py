@@ -73,3 +73,44 @@ def test_refusal_of_an_older_spec_is_none_of_the_present_one() -> None:
     refusal = condition("Accepted", "False", "InvalidSpec", "no")
     assert watch.refused(run_with(refusal))
     assert not watch.refused(run_with(refusal, observed=0))
+
+
+def seconds_followed(monkeypatch: pytest.MonkeyPatch, *runs: Run) -> float:
+    """How long the watch looks at these states, one a second; the last stands."""
+    states = iter(runs)
+    latest = list(runs[-1:])
+    monkeypatch.setattr(watch, "get_run", lambda *_: next(states, latest[0]))
+    monkeypatch.setattr(watch, "live_view", lambda *_: None)
+    now = [0.0]
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    watch.follow(
+        None, "default", "mini", operator_namespace="spade-system", timeout_seconds=300.0,
+        console=Console(quiet=True), clock=lambda: now[0], pause=pause,
+    )  # fmt: skip
+    return now[0]
+
+
+@pytest.mark.parametrize("reason", sorted(watch.LASTING))
+def test_refusal_that_only_the_user_can_heal_ends_the_watch_at_once(
+    monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    assert seconds_followed(monkeypatch, run_with(condition("Accepted", "False", reason))) == 0
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("Accepted", "Unschedulable"), ("Isolated", "NetworkOpen")])
+def test_refusal_that_can_pass_is_waited_for_while_its_words_may_change(
+    monkeypatch: pytest.MonkeyPatch, kind: str, reason: str
+) -> None:
+    states = [run_with(condition(kind, "False", reason, f"pod {number}")) for number in range(200)]
+    assert seconds_followed(monkeypatch, *states) == watch.REFUSAL_PATIENCE_SECONDS
+
+
+def test_patience_begins_anew_with_another_refusal_and_after_one_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = [run_with(condition("Accepted", "False", "Unschedulable"))] * 40
+    spied = [run_with(condition("Isolated", "False", "NetworkOpen"))] * 40
+    probed = [run_with(condition("Isolated", "False", "Probing"))]
+    end = [run_with(condition("Complete", "True", "Finished"))]
+    assert seconds_followed(monkeypatch, *stuck, *spied, *probed, *spied, *end) == 121
