@@ -31,6 +31,8 @@ HINT_TEMPLATE = "hint_compact"
 PLAY_TEMPLATE = "games_compact"
 OBSERVATION_WEIGHT = 0.05
 """Loss weight of observations: enough to learn to copy state, too little to spend the model on it."""
+HINT_WEIGHT = 4.0
+"""Loss weight of hints, which are few and short."""
 MISTAKE_WEIGHT = 0.15
 """Loss weight of a scripted player's random replies in unhinted games."""
 
@@ -61,7 +63,7 @@ class Game:
 def draw_game(rng: Random, families: tuple[Family, ...] = TRAINING_FAMILIES) -> Game:
     """One game of a family drawn uniformly, with a training document."""
     family, theme, difficulty = rng.choice(families), draw_theme(rng), rng.choice(DIFFICULTIES)
-    program = write_program(family.draft(theme, rng), theme, difficulty, rng)
+    program = write_program(family, theme, difficulty, rng)
     return Game(family, theme, write_document(theme, rng), difficulty, program)
 
 
@@ -75,8 +77,8 @@ def memory_example(game: Game, rng: Random, taught_well: bool) -> MemoryExample:
 def draw_memory(rng: Random, skill: str) -> tuple[list[MemoryExample], MemoryExample | None]:
     """None to two good examples of a skill and at most one bad one; most requests have none, as a run's first cycle."""
     same_skill = tuple(f for f in TRAINING_FAMILIES if f.skill == skill) or TRAINING_FAMILIES
-    positives = [memory_example(draw_game(rng, same_skill), rng, True) for _ in range(rng.choice((0, 0, 0, 1, 2)))]
-    negative = memory_example(draw_game(rng, same_skill), rng, False) if rng.random() < 0.25 else None
+    positives = [memory_example(draw_game(rng, same_skill), rng, True) for _ in range(rng.choice((0, 0, 0, 0, 1, 2)))]
+    negative = memory_example(draw_game(rng, same_skill), rng, False) if rng.random() < 0.2 else None
     return positives, negative
 
 
@@ -103,7 +105,7 @@ def hint_conversation(rng: Random) -> Conversation:
     game = draw_game(rng)
     answer: ChatMessage = {"role": "assistant", "content": rng.choice(game.family.hints)}
     messages = hint_messages(HINT_TEMPLATE, game.program)
-    return Conversation("hint", game.family.name, [*messages, answer], [0.0] * len(messages) + [1.0])
+    return Conversation("hint", game.family.name, [*messages, answer], [0.0] * len(messages) + [HINT_WEIGHT])
 
 
 def play_conversation(rng: Random) -> Conversation:

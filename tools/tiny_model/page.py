@@ -23,8 +23,11 @@ This page is written by `python -m tools.tiny_model.report` from measurements of
 ## Training
 
 `python -m tools.tiny_model.train --out FOLDER`: seed {training_seed}, {design} design, {hint} hint and {play} play
-conversations, {passes} pass(es), {tokens:,} tokens in {steps} steps, {minutes:.0f} minutes on one thread of a shared
-machine. Held-out loss by kind: {losses}.
+conversations ({beginnings} of them first, by their beginnings only), {tokens:,} tokens in {steps} steps,
+{minutes:.0f} minutes on one thread of a shared machine. Held-out loss by kind: {losses}.
+
+The vocabulary has {vocabulary} tokens, {superwords} of which are superwords: frequent phrases of at most 40 characters
+within one line, found by counting. Words and numbers of documents weigh three times as much in the loss as wording.
 
 Nine families of games are in training, one to two a skill, each with random rules, numbers, words and turn limits.
 Held out: two families of games (`pairs`, `market`), the three spare skills, four phrasings and eight nouns.
@@ -40,7 +43,9 @@ def render(report: Mapping[str, Any]) -> str:
         date=report["date"],
         seed=report["seed"],
         training_seed=training["seed"],
-        passes=training["passes"],
+        beginnings=training["beginnings"],
+        vocabulary=report["vocabulary"]["tokens"],
+        superwords=report["vocabulary"]["superwords"],
         tokens=training["tokens"],
         steps=training["steps"],
         minutes=training["seconds"] / 60,

@@ -25,6 +25,7 @@ from tools.tiny_model.families import HELD_OUT_FAMILIES, TRAINING_FAMILIES
 from tools.tiny_model.page import render
 from tools.tiny_model.prompts import PROMPT_SETS
 from tools.tiny_model.sampling import Sampler, load_sampler
+from tools.tiny_model.tokenizer import THINK_END, THINK_START
 
 LOG = logging.getLogger("tiny_model")
 HERE = Path("tools/tiny_model")
@@ -34,6 +35,14 @@ TEMPERATURE, TOP_P = 0.6, 0.95
 def machine() -> dict[str, Any]:
     """Where the figures were taken."""
     return {"cores": os.cpu_count(), "kernel": platform.release(), "python": platform.python_version()}
+
+
+def vocabulary(model: Path) -> dict[str, int]:
+    """Size of the vocabulary, and how many of its tokens are superwords: added, not special, no think tags."""
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    added = [token["content"] for token in tokenizer["added_tokens"] if not token["special"]]
+    ids = {token["id"] for token in tokenizer["added_tokens"]} | set(tokenizer["model"]["vocab"].values())
+    return {"tokens": len(ids), "superwords": sum(text not in (THINK_START, THINK_END) for text in added)}
 
 
 def measure(sampler: Sampler, known: Known, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -111,6 +120,7 @@ def main() -> None:
         "seed": arguments.seed,
         "machine": machine(),
         "training": training,
+        "vocabulary": vocabulary(arguments.model),
         "weights_bytes": (arguments.model / "model.safetensors").stat().st_size,
         **figures,
     }

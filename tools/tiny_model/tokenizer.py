@@ -1,6 +1,6 @@
 """A small byte-level BPE tokenizer with Qwen3's special tokens and a ChatML template."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -19,7 +19,7 @@ SPLIT = (
     r" ?self\.\p{Ll}+(?:_\p{Ll}+)*"
     r"|[^\r\n\p{L}\p{N}]?\p{Lu}?\p{Ll}+(?:_\p{Ll}+)*"
     r"|\p{Lu}+"
-    r"| ?\p{N}{1,2}"
+    r"|\p{N}{1,2}"
     r"| ?[^\s\p{L}\p{N}]+"
     r"|\s*[\r\n]+ *"
     r"|\s+(?!\S)|\s+"
@@ -28,8 +28,21 @@ SPLIT = (
 their words, numbers into pieces of at most two digits, and the indentation of a line is one piece."""
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Any:
-    """A tokenizer whose vocabulary, added tokens included, has exactly that size."""
+def pieces(text: str) -> list[str]:
+    """The text as the tokenizer splits it before any merge."""
+    found = pre_tokenizers.Split(Regex(SPLIT), "isolated").pre_tokenize_str(text)
+    return [piece for piece, _ in found]
+
+
+def train_tokenizer(
+    texts: Iterable[str], vocabulary: int, words: Sequence[str] = (), superwords: Sequence[str] = ()
+) -> Any:
+    """A tokenizer whose vocabulary, added tokens included, has at most that size.
+
+    words: are one token each, the same after a space, a quote or a brace, so that copying one is copying a token.
+    superwords: runs of text that are one token wherever they occur. Both are ordinary tokens, not special ones."""
+    added = [AddedToken(text, special=False, normalized=False) for text in (THINK_START, THINK_END, *superwords)]
+    added += [AddedToken(word, special=False, normalized=False, single_word=True) for word in words]
     model = Tokenizer(models.BPE())
     model.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -38,16 +51,15 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Any:
         ]
     )
     model.decoder = decoders.ByteLevel()
-    special = [END_OF_TEXT, TURN_START, TURN_END]
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - 2,
-        special_tokens=special,
+        vocab_size=vocabulary - len(added),
+        special_tokens=[END_OF_TEXT, TURN_START, TURN_END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         min_frequency=2,
         show_progress=False,
     )
     model.train_from_iterator(texts, trainer)
-    model.add_tokens([AddedToken(text, special=False, normalized=False) for text in (THINK_START, THINK_END)])
+    model.add_tokens(added)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=model,
         eos_token=TURN_END,

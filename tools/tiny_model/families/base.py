@@ -20,14 +20,14 @@ class ${name}Env:
         self.reset()
     def reset(self, seed=None):
         r = random.Random(seed)
-        self.$clock = 0
+        self.t = 0
 $reset
         return self.view("$begin"), {}
     def view(self, msg):
         return f"{msg} $view"
     def step(self, action):
-        self.$clock += 1
-        end = self.$clock >= self.max_turns
+        self.t += 1
+        end = self.t >= self.max_turns
         a = action.split("{")[-1].split("}")[0].strip()[:9]
         if $invalid:
             return self.view("$help"), 0.0, False, end, {}
@@ -42,7 +42,6 @@ $solution
 BEGIN = ("Begin.", "Start.", "Your turn.", "Go.")
 WIN = ("You win!", "Solved!", "Done!", "Well played!")
 HELP = ("Not a valid move.", "Bad action.", "That is no move.", "Invalid.")
-CLOCK = ("t", "turn", "clock")
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,8 @@ class Family:
     """One kind of game. expert raises UnreadableGame on observations that are not of its kind."""
 
     name: str
+    titles: tuple[str, ...]
+    """Names of its classes, without Env."""
     skill: str
     mark: str
     """A phrase that every observation of the family contains."""
@@ -105,13 +106,13 @@ def turn_limit(typical: float, difficulty: str, rng: Random) -> int:
     return max(3, min(TURN_LIMIT, round(typical + spare + rng.choice((0.0, 1.0)))))
 
 
-def write_program(draft: Draft, theme: Theme, difficulty: str, rng: Random) -> str:
-    """The program text of a draft."""
+def write_program(family: "Family", theme: Theme, difficulty: str, rng: Random) -> str:
+    """The text of one program of a family."""
+    draft = family.draft(theme, rng)
     return FRAME.substitute(
-        name=theme.adjective.title() + theme.noun.title() if rng.random() < 0.5 else theme.noun.title(),
+        name=rng.choice(family.titles),
         constants=draft.constants.replace("\n", "\n    "),
         turns=turn_limit(draft.typical_turns, difficulty, rng),
-        clock=rng.choice(CLOCK),
         reset=indent(draft.reset),
         begin=rng.choice(BEGIN),
         view=draft.view,

@@ -19,8 +19,10 @@ def draft(theme: Theme, rng: Random) -> Draft:
     length = "len(self.all)" if rng.random() < 0.5 else "r.randint(2, len(self.all))"
     return Draft(
         constants=f'words = "{" ".join(words)}"\nneed = {streak}',
-        reset=f'self.all = self.words.split()\nself.p = r.sample(self.all, {length})\nself.s, self.seen = 0, ["-"]',
-        view=f"{theme.noun.title()} row {{self.s}} of {{self.need}}. Seen: {{' '.join(self.seen[-5:])}}. "
+        reset="self.all = sorted(set(self.words.split()))\n"
+        f"self.p = r.sample(self.all, {length})\n"
+        'self.s, self.seen = 0, ["-"]',
+        view=f"The {theme.noun} row {{self.s}} of {{self.need}}. Seen: {{' '.join(self.seen[-5:])}}. "
         "Next of: {' '.join(self.all)}? Send \\\\boxed{{word}}.",
         invalid="a not in self.all",
         step="x = self.p[len(self.seen) % len(self.p)]\n"
@@ -30,7 +32,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         won="self.s == self.need",
         reward=rng.choice(("0.9 * self.s / self.need", "0.2 * self.s", "self.s / (self.need + 1)")),
         solution='return " ".join(self.p[i % len(self.p)] for i in range(1, 9))',
-        typical_turns=streak + len(words) - 0.5,
+        typical_turns=streak + len(words) + 0.5,
     )
 
 
@@ -58,6 +60,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="cycle",
+    titles=(
+        "Cycle",
+        "Pattern",
+        "Streak",
+    ),
     skill="Pattern Recognition",
     mark="Seen:",
     draft=draft,

@@ -15,12 +15,11 @@ def draft(theme: Theme, rng: Random) -> Draft:
     total = rng.random() < 0.6
     harm = "self.on = []" if total else "self.on = self.on[:-1]"
     said = "All dark." if total else "One went dark."
-    need = "self.n - 1" if theme.small <= 6 or rng.random() < 0.3 else "self.n - 2"
-    count = theme.small - (1 if need == "self.n - 1" else 2)
+    count = theme.small - (1 if theme.small <= 6 or rng.random() < 0.3 else 2)
     return Draft(
-        constants=f"n = {theme.small}",
+        constants=f"n = {theme.small}\nneed = {count}",
         reset="self.all = [str(i + 1) for i in range(self.n)]\nself.bad = r.choice(self.all)\nself.on = []",
-        view=f"Light {{{need}}} {thing} lamps. Lit: {{' '.join(self.on) or 'none'}}. "
+        view=f"Light {{self.need}} {thing} lamps. Lit: {{' '.join(self.on) or 'none'}}. "
         "Off: {' '.join(x for x in self.all if x not in self.on)}. Send \\\\boxed{{lever}}.",
         invalid="a not in self.all",
         step="if a == self.bad:\n"
@@ -29,7 +28,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         '    msg = f"Lever {a} did nothing."\n'
         "else:\n"
         '    self.on.append(a)\n    msg = f"Lever {a} lit."',
-        won=f"len(self.on) == {need}",
+        won="len(self.on) == self.need",
         reward=rng.choice(
             ("0.9 * len(self.on) / self.n", "0.6 * len(self.on) / self.n", "len(self.on) / (self.n + 1)")
         ),
@@ -57,6 +56,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="levers",
+    titles=(
+        "Levers",
+        "Lamps",
+        "Switch",
+    ),
     skill="Causal Inference",
     mark="Lit:",
     draft=draft,

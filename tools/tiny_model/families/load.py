@@ -33,9 +33,9 @@ def draft(theme: Theme, rng: Random) -> Draft:
         '    msg = f"{a} weighs {self.w[a]}."',
         won="self.v == self.goal and len(self.used) > 1",
         reward=rng.choice(("0.8 * self.v / self.goal", "0.5 * self.v / self.goal")),
-        solution="s, _, b = sorted(self.w, key=self.w.get)\n"
+        solution="*_, b = w = sorted(self.w, key=self.w.get)\n"
         "k = (self.goal - 1) // self.w[b]\n"
-        'return " ".join([b] * k + [s] * (self.goal - k * self.w[b]))',
+        'return " ".join([b] * k + [w[0]] * (self.goal - k * self.w[b]))',
         typical_turns=7.5,
     )
 
@@ -67,6 +67,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="load",
+    titles=(
+        "Load",
+        "Fill",
+        "Weigh",
+    ),
     skill="Optimization",
     mark="Items:",
     draft=draft,

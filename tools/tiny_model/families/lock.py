@@ -20,11 +20,11 @@ def draft(theme: Theme, rng: Random) -> Draft:
     )
     typical = sum((theme.small - i + 1) / 2 for i in range(digits))
     return Draft(
-        constants=f"top = {theme.small}",
+        constants=f"top = {theme.small}\nsize = {digits}",
         reset="self.all = [str(i + 1) for i in range(self.top)]\n"
-        f"self.key = r.sample(self.all, {digits})\n"
+        "self.key = r.sample(self.all, self.size)\n"
         "self.left, self.i = self.all[:], 0",
-        view=f"{theme.noun.title()} lock, digit {{self.i + 1}} of {digits}. "
+        view=f"The {theme.noun} lock, digit {{self.i + 1}} of {{self.size}}. "
         "Untried: {' '.join(self.left)}. Send \\\\boxed{{digit}}.",
         invalid="a not in self.left",
         step="if a == self.key[self.i]:\n"
@@ -33,8 +33,8 @@ def draft(theme: Theme, rng: Random) -> Draft:
         '    msg = "Right."\n'
         "else:\n"
         f"    {wrong}",
-        won=f"self.i == {digits}",
-        reward=rng.choice((f"0.9 * self.i / {digits}", f"self.i / {digits + 1}", "0.2 * self.i")),
+        won="self.i == self.size",
+        reward=rng.choice(("0.9 * self.i / self.size", "self.i / (self.size + 1)", "0.2 * self.i")),
         solution='return " ".join(self.key)',
         typical_turns=min(typical, digits * 2.5) if told else typical - 0.5,
     )
@@ -63,6 +63,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="lock",
+    titles=(
+        "Lock",
+        "Digits",
+        "Safe",
+    ),
     skill="Logical Deduction",
     mark="Untried:",
     draft=draft,

@@ -54,6 +54,7 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="market",
+    titles=("Trade",),
     skill="Strategic Planning",
     mark="purse",
     draft=draft,

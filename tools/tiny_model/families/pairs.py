@@ -56,6 +56,7 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="pairs",
+    titles=("Pairs",),
     skill="Memory Recall",
     mark="Cards:",
     draft=draft,

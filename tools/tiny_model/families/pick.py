@@ -28,14 +28,14 @@ def draft(theme: Theme, rng: Random) -> Draft:
         reset="self.all = sorted(set(self.words.split()))\n"
         "self.x = r.sample(self.all, 2)\n"
         "self.left, self.i = self.all[:], 0",
-        view=f"{theme.noun.title()} has {{self.i}} of 2 words. Hidden is one of: {{' '.join(self.left)}}. "
+        view=f"The {theme.noun} has {{self.i}} of 2 words. Hidden is one of: {{' '.join(self.left)}}. "
         "Send \\\\boxed{{word}}.",
         invalid="a not in self.left",
         step='x = self.x[self.i]\nif a == x:\n    self.i += 1\n    self.left, msg = self.all[:], "Found."\n' + wrong,
         won="self.i == 2",
         reward=rng.choice(("0.4 * self.i", "self.i / 3", "0.3 * self.i + 0.1")),
         solution='return " ".join(self.x)',
-        typical_turns=2 * each - 1,
+        typical_turns=2 * each - 1.5,
     )
 
 
@@ -55,6 +55,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="pick",
+    titles=(
+        "Pick",
+        "Words",
+        "Hidden",
+    ),
     skill="Logical Deduction",
     mark="Hidden is",
     draft=draft,

@@ -17,7 +17,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
     return Draft(
         constants=f"low = {low}\nhigh = {theme.large}",
         reset="self.x = r.sample(range(self.low, self.high + 1), 2)\nself.a, self.b, self.i = self.low, self.high, 0",
-        view=f"{theme.noun.title()} {{self.i}} of 2 found. Next is in {{self.a}} to {{self.b}}. "
+        view=f"The {theme.noun} {{self.i}} of 2 found. Next is in {{self.a}} to {{self.b}}. "
         "Guess \\\\boxed{{number}}.",
         invalid="not a.isdecimal()",
         step="n, x = int(a), self.x[self.i]\n"
@@ -55,6 +55,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="search",
+    titles=(
+        "Search",
+        "Halves",
+        "Range",
+    ),
     skill="Mathematical Reasoning",
     mark="Next is in",
     draft=draft,

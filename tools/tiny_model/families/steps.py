@@ -23,7 +23,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
             else "self.d = r.randint(1, self.top)\n"
         )
         + "self.s, self.row = 0, [r.randint(1, 9)]",
-        view=f"{theme.noun.title()} streak {{self.s}} of {{self.need}}. Row: {{' '.join(map(str, self.row[-4:]))}}. "
+        view=f"The {theme.noun} streak {{self.s}} of {{self.need}}. Row: {{' '.join(map(str, self.row[-4:]))}}. "
         "Steps are 1 to {self.top}. Send \\\\boxed{{next}}.",
         invalid="not a.isdecimal()",
         step=f"x = self.row[-1] + {grow}\n"
@@ -38,7 +38,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
             if alternate
             else 'return " ".join(str(self.row[-1] + self.d * i) for i in range(1, 6))'
         ),
-        typical_turns=need + (2 if alternate else 1),
+        typical_turns=need + (3 if alternate else 2.5),
     )
 
 
@@ -66,6 +66,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="steps",
+    titles=(
+        "Steps",
+        "Row",
+        "Series",
+    ),
     skill="Pattern Recognition",
     mark="Row:",
     draft=draft,

@@ -19,7 +19,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         constants=f"goal = {theme.large}\ntop = {top}",
         reset="self.q = [r.randint(2, self.top) for _ in range(20)]\n"
         + ("self.v, self.i = 0, 0" if up else "self.v, self.i = self.goal, 0"),
-        view=f"{theme.noun.title()} is now {{self.v}}. {word} {{self.q[self.i]}}, "
+        view=f"The {theme.noun} is now {{self.v}}. {word} {{self.q[self.i]}}, "
         + ("goal {self.goal}. " if up else "down to 0. ")
         + "Send \\\\boxed{{total}}.",
         invalid="not a.isdecimal()",
@@ -35,7 +35,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         solution='return " ".join(str(sum(self.q[:i + 1])) for i in range(20))'
         if up
         else 'return " ".join(str(max(0, self.goal - sum(self.q[:i + 1]))) for i in range(20))',
-        typical_turns=theme.large / (1 + top / 2) + 0.5,
+        typical_turns=theme.large / (1 + top / 2) + 1.5,
     )
 
 
@@ -60,6 +60,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="sums",
+    titles=(
+        "Sums",
+        "Total",
+        "Ledger",
+    ),
     skill="Mathematical Reasoning",
     mark="is now",
     draft=draft,

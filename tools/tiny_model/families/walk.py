@@ -34,7 +34,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         won="d == 0",
         reward=rng.choice(("0.5 / (1 + d)", "0.8 / (1 + d)", "0.9 - d / 20")),
         solution=f'return " ".join(["{right}"] * self.gx + ["{up}"] * self.gy)',
-        typical_turns=(theme.small + 1) / 2 + (height + 1) / 2 + 1.5,
+        typical_turns=(theme.small + 1) / 2 + (height + 1) / 2 + 2.5,
     )
 
 
@@ -89,6 +89,11 @@ def legal(observation: str) -> list[str]:
 
 FAMILY = Family(
     name="walk",
+    titles=(
+        "Walk",
+        "Field",
+        "Seek",
+    ),
     skill="Spatial Reasoning",
     mark="You are at",
     draft=draft,

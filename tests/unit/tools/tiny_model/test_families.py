@@ -20,7 +20,7 @@ families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family
 def program(family, seed):
     rng = Random(seed)
     theme = draw_theme(rng)
-    return write_program(family.draft(theme, rng), theme, rng.choice(DIFFICULTIES), rng)
+    return write_program(family, theme, rng.choice(DIFFICULTIES), rng)
 
 
 @families
