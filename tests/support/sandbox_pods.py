@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from spade_contracts.statuses import SandboxStatus
 from tests.support.api_server import binaries_folder
+
+from spade_contracts.statuses import SandboxStatus
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the tests"
