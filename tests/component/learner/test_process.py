@@ -98,7 +98,9 @@ def test_every_rollout_is_trained_with_a_gradient_and_delayed_designs_are_traine
 
 def test_a_good_engine_is_verified_at_every_version(whole: Whole) -> None:
     assert [proofs["good"].result for proofs in whole.proofs] == [ProofResult.VERIFIED] * (ROLLOUTS + 1)
-    assert whole.engines["good"].loads == list(range(ROLLOUTS + 1))
+    # A busy machine may have a version loaded twice; none is left out and none comes back.
+    assert list(dict.fromkeys(whole.engines["good"].loads)) == list(range(ROLLOUTS + 1))
+    assert whole.engines["good"].loads == sorted(whole.engines["good"].loads)
 
 
 def test_an_engine_that_keeps_its_first_weights_is_found_at_the_second_version(whole: Whole) -> None:
