@@ -25,6 +25,9 @@ from spade_contracts.engine_api import (
 from spade_contracts.statuses import EngineState, EngineStatus
 from spade_trainer.store.policies import describe
 
+LOADING = threading.Lock()
+"""`from_pretrained` changes torch's default dtype while it works; two at once would leave the wrong one behind."""
+
 
 class EngineDouble:
     """One engine process. `restart` makes it a new one, as a container that was restarted in place."""
@@ -64,7 +67,8 @@ class EngineDouble:
         manifest = describe(folder, wanted.policy_version)
         self.loads.append(wanted.policy_version)
         if self.model is None or not self.ignores_loads:
-            self.model = Qwen3MoeForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
+            with LOADING:
+                self.model = Qwen3MoeForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
             self.norm = self.model.model.norm.weight.detach().clone()
         self.loaded, self.verified = wanted.policy_version, None
         return answer(

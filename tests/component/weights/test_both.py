@@ -33,7 +33,7 @@ class Pair:
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("both")
-    config = settings(optimizer={"learning_rate": 1e-3})
+    config = settings(optimizer={"learning_rate": 4e-3})
     store = make_run(folder / "storage", config, rollouts=2, model=TINY)
     engine = start_engine(folder / "engine", store)
     try:

@@ -11,10 +11,13 @@ SEEN = re.compile(r"Seen: ([a-z -]+)\. Next of: ([a-z ]+)\?")
 
 
 def draft(theme: Theme, rng: Random) -> Draft:
-    """Two or three words repeat in one order; neighbours differ, so one word said always never makes a row."""
+    """Two or three words repeat in one order; neighbours differ, so one word said always never makes a row.
+
+    The noun has a fixed place among the words: a model of this size otherwise writes it twice.
+    """
     words = [theme.first, theme.second]
     if rng.random() < 0.6:
-        words.insert(rng.randint(0, 2), theme.noun)
+        words.append(theme.noun)
     streak = rng.choice((3, 3, 4))
     length = "len(self.all)" if rng.random() < 0.5 else "r.randint(2, len(self.all))"
     return Draft(
@@ -31,7 +34,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         'msg = "Yes." if a == x else f"No, {x}."',
         won="self.s == self.need",
         reward=rng.choice(("0.9 * self.s / self.need", "0.2 * self.s", "self.s / (self.need + 1)")),
-        solution='return " ".join(self.p[i % len(self.p)] for i in range(1, 9))',
+        solution='return "\\n".join(self.p[i % len(self.p)] for i in range(1, 9))',
         typical_turns=streak + len(words) + 0.5,
     )
 

@@ -32,7 +32,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         reward=rng.choice(
             ("0.9 * len(self.on) / self.n", "0.6 * len(self.on) / self.n", "len(self.on) / (self.n + 1)")
         ),
-        solution='return " ".join(x for x in self.all if x != self.bad)',
+        solution='return "\\n".join(x for x in self.all if x != self.bad)',
         typical_turns=count + (1 + count / 2.5 if total else 1.2),
     )
 

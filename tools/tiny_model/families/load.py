@@ -35,7 +35,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         reward=rng.choice(("0.8 * self.v / self.goal", "0.5 * self.v / self.goal")),
         solution="*_, b = w = sorted(self.w, key=self.w.get)\n"
         "k = (self.goal - 1) // self.w[b]\n"
-        'return " ".join([b] * k + [w[0]] * (self.goal - k * self.w[b]))',
+        'return "\\n".join([b] * k + [w[0]] * (self.goal - k * self.w[b]))',
         typical_turns=7.5,
     )
 

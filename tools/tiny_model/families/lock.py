@@ -35,7 +35,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         f"    {wrong}",
         won="self.i == self.size",
         reward=rng.choice(("0.9 * self.i / self.size", "self.i / (self.size + 1)", "0.2 * self.i")),
-        solution='return " ".join(self.key)',
+        solution='return "\\n".join(self.key)',
         typical_turns=min(typical, digits * 2.5) if told else typical - 0.5,
     )
 

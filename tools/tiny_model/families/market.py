@@ -26,7 +26,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         'self.i, msg = (self.i + 1) % 3, "The price moved."',
         won="self.gold >= self.goal",
         reward="0.9 * min(1, self.gold / self.goal) ** 2 * 0.9",
-        solution='return " ".join(["wait"] * self.p.index(min(self.p)) + ["buy"] '
+        solution='return "\\n".join(["wait"] * self.p.index(min(self.p)) + ["buy"] '
         '+ ["wait"] * ((self.p.index(max(self.p)) - self.p.index(min(self.p)) - 1) % 3) + ["sell"])',
         typical_turns=6,
     )

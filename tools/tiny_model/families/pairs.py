@@ -27,7 +27,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         '    self.open, msg = None, f"Card {a} is {w}, no pair."',
         won="len(self.done) == 3",
         reward="0.3 * len(self.done)",
-        solution='return " ".join(str(i) for w in self.words.split() for i, x in enumerate(self.cards) if x == w)',
+        solution='return "\\n".join(str(i) for w in self.words.split() for i, x in enumerate(self.cards) if x == w)',
         typical_turns=10,
     )
 

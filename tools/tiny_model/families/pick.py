@@ -34,7 +34,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         step='x = self.x[self.i]\nif a == x:\n    self.i += 1\n    self.left, msg = self.all[:], "Found."\n' + wrong,
         won="self.i == 2",
         reward=rng.choice(("0.4 * self.i", "self.i / 3", "0.3 * self.i + 0.1")),
-        solution='return " ".join(self.x)',
+        solution='return "\\n".join(self.x)',
         typical_turns=2 * each - 1.5,
     )
 

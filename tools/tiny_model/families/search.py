@@ -30,7 +30,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         f'    self.b, msg = min(self.b, n - 1), "{down}"',
         won="self.i == 2",
         reward=rng.choice(("0.4 * self.i", "0.3 * self.i", "self.i / 3")),
-        solution='return " ".join(map(str, self.x))',
+        solution='return "\\n".join(map(str, self.x))',
         typical_turns=2 * (math.log2(theme.large - low + 2) - 0.8),
     )
 

@@ -33,10 +33,10 @@ def draft(theme: Theme, rng: Random) -> Draft:
         won="self.s == self.need",
         reward=rng.choice(("0.9 * self.s / self.need", "0.2 * self.s", "self.s / (self.need + 1)")),
         solution=(
-            'return " ".join(str(self.row[-1] + sum(self.d[(len(self.row) + j) % 2] for j in range(i))) '
+            'return "\\n".join(str(self.row[-1] + sum(self.d[(len(self.row) + j) % 2] for j in range(i))) '
             "for i in range(1, 6))"
             if alternate
-            else 'return " ".join(str(self.row[-1] + self.d * i) for i in range(1, 6))'
+            else 'return "\\n".join(str(self.row[-1] + self.d * i) for i in range(1, 6))'
         ),
         typical_turns=need + (3 if alternate else 2.5),
     )

@@ -32,9 +32,9 @@ def draft(theme: Theme, rng: Random) -> Draft:
         + rng.choice(("", "\n    self.q.insert(self.i, self.q.pop())")),
         won="self.v >= self.goal" if up else "self.v == 0",
         reward="0.9 * self.v / self.goal" if up else "0.9 - 0.9 * self.v / self.goal",
-        solution='return " ".join(str(sum(self.q[:i + 1])) for i in range(20))'
+        solution='return "\\n".join(str(sum(self.q[:i + 1])) for i in range(20))'
         if up
-        else 'return " ".join(str(max(0, self.goal - sum(self.q[:i + 1]))) for i in range(20))',
+        else 'return "\\n".join(str(max(0, self.goal - sum(self.q[:i + 1]))) for i in range(20))',
         typical_turns=theme.large / (1 + top / 2) + 1.5,
     )
 

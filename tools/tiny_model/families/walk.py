@@ -33,7 +33,7 @@ def draft(theme: Theme, rng: Random) -> Draft:
         "d = abs(self.x - self.gx) + abs(self.y - self.gy)\n" + message,
         won="d == 0",
         reward=rng.choice(("0.5 / (1 + d)", "0.8 / (1 + d)", "0.9 - d / 20")),
-        solution=f'return " ".join(["{right}"] * self.gx + ["{up}"] * self.gy)',
+        solution=f'return "\\n".join(["{right}"] * self.gx + ["{up}"] * self.gy)',
         typical_turns=(theme.small + 1) / 2 + (height + 1) / 2 + 2.5,
     )
 

@@ -20,9 +20,10 @@ from spade_trainer.learner.build import Network, build, start_parallel
 from spade_trainer.learner.exchange import broadcast_text, gather_texts
 from spade_trainer.learner.export import export
 from spade_trainer.learner.masters import parameter_sha256, require_masters_match
+from spade_trainer.learner.rounding import nudged
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.objects import Store, local_path
-from spade_trainer.weights.probe import CANARY_FACTOR, NOISE_DRAWS, NUDGE, measured_noise, probe_tokens
+from spade_trainer.weights.probe import CANARY_FACTOR, NOISE_DRAWS, NUDGED_SHARE, measured_noise, probe_tokens
 
 
 class Kind(StrEnum):
@@ -204,11 +205,10 @@ class Group:
         """The noise of the probe under the present version, from norms nudged alike on all ranks."""
         scores = []
         for draw in range(NOISE_DRAWS):
-            signs = torch.Generator().manual_seed(draw)
+            random = torch.Generator().manual_seed(draw)
             with self._changed_norms() as norms:
                 for tensor in norms.values():
-                    up = torch.randint(0, 2, tensor.shape, generator=signs, dtype=torch.float32).to(tensor.device)
-                    tensor.copy_((tensor.float() * (1 + (2 * up - 1) * NUDGE)).to(tensor.dtype))
+                    tensor.copy_(nudged(tensor, NUDGED_SHARE, random))
                 scores.append(self._score())
         return measured_noise(self.new, scores)
 

@@ -9,8 +9,9 @@ from spade_trainer.randomness import Purpose, generator
 
 PROBE_TOKENS = 64
 NOISE_DRAWS = 3
-NUDGE = 2.0**-8
-"""Half the spacing of bf16 numbers, relative: what one rounding may move a value by."""
+NUDGED_SHARE = 1 / 6
+"""Share of a norm's weights that are moved by one bf16 spacing: the variance of two roundings. One errs by up to half a
+spacing either way, with a twelfth of its square as variance; a layer's input and what comes of it are each rounded."""
 MINIMUM_NOISE = 0.004
 """Nats a token. A model may be insensitive to one rounding, but kernels round many times."""
 CANARY_FACTOR = 0.5
@@ -51,8 +52,8 @@ def distance(left: Sequence[float], right: Sequence[float]) -> float:
 def measured_noise(plain: Sequence[float], nudged: Sequence[Sequence[float]]) -> float:
     """How far apart two right computations of the probe can be, in nats a token.
 
-    plain: the learner's scores. nudged: its scores with every norm moved by NUDGE, up or down at random, which does to
-    each layer's input what the rounding of another kernel does. The figure belongs to this model and this probe: a
-    trained model that is asked about random tokens is many times as sensitive as a random one.
+    plain: the learner's scores. nudged: its scores with NUDGED_SHARE of every norm moved by one spacing, up or down at
+    random, which does to each layer's input what the rounding of another kernel does. The figure belongs to this model
+    and this probe: a trained model that is asked about random tokens is many times as sensitive as a random one.
     """
     return max(MINIMUM_NOISE, sum(distance(plain, scores) for scores in nudged) / len(nudged))

@@ -12,6 +12,9 @@ from spade_trainer.weights.probe import Expected, distance
 
 TOLERANCE = 3.0
 """Times the noise: an engine further than this from the new version does not compute with it."""
+MARGIN = 1.0
+"""Times the noise: an engine that is nearer to one version than to the other by so much computes with that one. An
+engine's own noise would have to be the difference of the two versions, token by token, to feign that."""
 DISTINCT = 5.0
 """Times the noise: the learner's own gap between two versions from which the engine must be nearer to the new one."""
 
@@ -42,8 +45,9 @@ def judge(scores: Sequence[float], expected: Expected, *, checksum_equal: bool, 
     """The verdict on an engine after a load.
 
     scores: the engine's log-probabilities of the probe. checksum_equal: the tensors it read are the policy's.
-    canary_passed: at this boot. VERIFIED: fits the new version, and is nearer to it than to the old where those can be
-    told apart. INDISTINGUISHABLE: fits both; checksum and canary decided. Else MISMATCH.
+    canary_passed: at this boot. VERIFIED: fits the new version, and is nearer to it than to the old by MARGIN.
+    INDISTINGUISHABLE: fits the new version, and the two are too near to be told apart; checksum and canary decided.
+    Else MISMATCH.
     """
     to_new = distance(scores, expected.new)
     wrong = ""
@@ -66,9 +70,12 @@ def judge(scores: Sequence[float], expected: Expected, *, checksum_equal: bool, 
 
 def _compare_with_old(to_new: float, to_old: float, gap: float, noise: float) -> Verdict:
     """The verdict on an engine that fits the new version. All in nats a token; gap: the learner's own."""
-    figures = f"{to_new:.4f} nats a token from the new policy, {to_old:.4f} from the old, which differ by {gap:.4f}"
-    if gap <= DISTINCT * noise:
-        return Verdict(ProofResult.INDISTINGUISHABLE, f"{figures}; checksum and canary decide")
-    if to_new >= to_old:
-        return Verdict(ProofResult.MISMATCH, f"{figures}; the engine computes with the old one")
-    return Verdict(ProofResult.VERIFIED, figures)
+    figures = (
+        f"{to_new:.4f} nats a token from the new policy, {to_old:.4f} from the old, which differ by {gap:.4f}, "
+        f"noise {noise:.4f}"
+    )
+    if to_old - to_new >= MARGIN * noise:
+        return Verdict(ProofResult.VERIFIED, figures)
+    if gap > DISTINCT * noise or to_new - to_old >= MARGIN * noise:
+        return Verdict(ProofResult.MISMATCH, f"{figures}; the engine does not compute with the new one")
+    return Verdict(ProofResult.INDISTINGUISHABLE, f"{figures}; checksum and canary decide")

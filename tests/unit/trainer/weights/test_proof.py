@@ -54,8 +54,20 @@ def test_within_the_tolerance_of_both_it_must_be_nearer_to_the_new() -> None:
     assert result(moved(0.3 * gap), old=gap) is ProofResult.VERIFIED
 
 
-def test_versions_nearer_than_five_times_the_noise_are_counted_apart() -> None:
-    assert result(moved(NOISE), old=0.5 * DISTINCT) is ProofResult.INDISTINGUISHABLE
+def test_versions_that_differ_by_less_than_the_noise_are_counted_apart() -> None:
+    assert result(moved(0.1 * NOISE), old=0.9 * NOISE) is ProofResult.INDISTINGUISHABLE
+
+
+@pytest.mark.parametrize("gap", [2.1 * NOISE, 0.5 * DISTINCT])
+def test_an_engine_that_is_nearer_to_one_by_the_noise_has_decided(gap: float) -> None:
+    assert result(moved(0.2 * gap), old=gap) is ProofResult.VERIFIED
+    assert result(moved(0.8 * gap), old=gap) is ProofResult.MISMATCH
+
+
+def test_versions_far_apart_are_never_left_to_the_checksum() -> None:
+    assert result(moved(0.5 * TOLERANCE), old=-DISTINCT) is ProofResult.VERIFIED
+    half_way = tuple(value + 0.51 * 1.1 * DISTINCT for value in BASE)
+    assert result(half_way, old=1.1 * DISTINCT) is ProofResult.MISMATCH
 
 
 @pytest.mark.parametrize("old", [None, 0.0, 0.5 * DISTINCT, 10 * DISTINCT])
@@ -97,8 +109,14 @@ def test_whatever_is_admitted_fits_and_is_nearer_to_the_new_where_that_can_be_to
     scores = moved(off)
     if result(scores, old) in (ProofResult.VERIFIED, ProofResult.INDISTINGUISHABLE):
         assert distance(scores, BASE) <= TOLERANCE
+        assert distance(scores, BASE) < distance(scores, moved(old)) + NOISE
         if abs(old) > 1.001 * DISTINCT:
             assert distance(scores, BASE) < distance(scores, moved(old))
+
+
+@given(st.floats(-5, 5), st.floats(-0.5 * NOISE, 0.5 * NOISE))
+def test_an_engine_that_computes_with_the_old_version_is_never_verified(old: float, noise: float) -> None:
+    assert result(moved(old + noise), old) is not ProofResult.VERIFIED
 
 
 def test_the_canary_passes_only_where_the_change_is_seen() -> None:
