@@ -37,7 +37,7 @@ class Program:
     ready: Callable[[], bool]
     config_files: tuple[Path, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
-    ready_seconds: float = 60.0
+    ready_seconds: float = 180.0
 
 
 @dataclass(frozen=True)

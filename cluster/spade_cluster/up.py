@@ -20,7 +20,7 @@ from spade_cluster.settings import CLUSTER_DOMAIN, CLUSTER_SOURCE, DNS_ADDRESS, 
 from spade_cluster.system_images import COREDNS_IMAGE, ensure_system_images
 from spade_cluster.volumes import ensure_volumes
 
-READY_SECONDS = 90.0
+READY_SECONDS = 180.0
 
 
 def start_cluster(layout: Layout) -> None:
