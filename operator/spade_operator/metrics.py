@@ -16,8 +16,7 @@ from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS, Kind, MetricSpec, metric
 from spade_contracts.resources import Phase
 from spade_contracts.statuses import Outcome, ProofResult
-from spade_contracts.verdicts import Reason as VerdictReason
-from spade_contracts.verdicts import Stage, VerifierFailure
+from spade_contracts.verdicts import REASONS, VerifierFailure
 from spade_operator.facts import Facts
 from spade_operator.reconcile.figures import STAGES
 from spade_operator.records import PodRecord, RunRecord
@@ -91,7 +90,7 @@ def _phase(run: RunRecord, facts: Facts) -> Iterator[Sample]:
 
 
 def _environments(run: RunRecord, facts: Facts) -> Iterator[Sample]:
-    counts = {f"{stage}/{reason}": 0 for stage in Stage if stage is not Stage.ACCEPTED for reason in VerdictReason}
+    counts = {f"{stage}/{reason}": 0 for stage, reasons in REASONS.items() for reason in reasons}
     for key, value in (counts | {"accepted": 0} | run.status.environments).items():
         stage, _, reason = key.partition("/")
         yield (stage, reason), value

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 
-from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import SandboxSession
-from spade_sandbox.verify.trial import Program, Transcript, over, wins
+from spade_sandbox.verify.trial import Program, Trial, over, wins
 
 SEEDS = (0, 1, 2)
 MAX_TURNS = 25
@@ -51,30 +49,20 @@ CONTROLS = (
 async def check_controls(program: Program) -> Verdict | None:
     """None if no control wins. Raises InfrastructureFault when the program could not be judged."""
     for control in CONTROLS:
-        transcript = Transcript()
-        try:
-            won = await _turns_to_win(program, control, transcript)
-        except EnvironmentFault as error:
-            return transcript.fault(STAGE, error)
+        async with program.session(control.reason.value) as trial:
+            won = [await _turn_of_win(trial, seed, cycle(control.actions)) for seed in SEEDS]
         if all(won) if control.may_be_lucky else any(won):
             at_reset = not control.may_be_lucky and all(turns == 1 for turns in won)
             reason = Reason.WINS_AT_RESET if at_reset else control.reason
-            return transcript.rejection(STAGE, reason, f"{control.actions[0]!r} and the like win in turns {won}")
+            message = f"{control.actions[0]!r} and the like win in turns {won}"
+            return program.rejection(STAGE, reason, message, trial.trace)
     return None
 
 
-async def _turns_to_win(program: Program, control: Control, transcript: Transcript) -> list[int]:
-    """For each seed the turn in which the control wins, 0 if it does not."""
-    async with program.pool.session(
-        program.source, program.limits, max_turns=MAX_TURNS, wait_seconds=program.wait_seconds
-    ) as session:
-        return [await _turn_of_win(session, seed, cycle(control.actions), transcript) for seed in SEEDS]
-
-
-async def _turn_of_win(session: SandboxSession, seed: int, actions: Iterator[str], transcript: Transcript) -> int:
-    await transcript.reset(session, seed)
+async def _turn_of_win(trial: Trial, seed: int, actions: Iterator[str]) -> int:
+    await trial.reset(seed)
     for turn, action in enumerate(islice(actions, MAX_TURNS), start=1):
-        result = await transcript.step(session, action)
+        result = await trial.step(action)
         if wins(result):
             return turn
         if over(result):

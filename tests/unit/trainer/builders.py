@@ -84,7 +84,8 @@ def design(cycle: int, slot: int, skill: str, program: str = "class GameEnv: pas
         stage="accepted",
         reason="",
         message="",
-        evidence=(),
+        evidence="[]",
+        facts="{}",
         hint="look left",
         hint_tokens=3,
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
-from spade_sandbox.verify import Judgement, verify
+from spade_sandbox.verify import GateContext, Judgement, verify
 from spade_trainer.chat import load_chat
 from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.corpus import load_corpus
@@ -74,8 +74,15 @@ async def _design_slots(
     async with servers(task, around, progress, figures) as (engines, sandboxes):
 
         async def judge(answer: str) -> Judgement:
-            bound = method.environments.verification.max_source_bytes
-            return await verify(answer, sandboxes, method.limits, max_source_bytes=bound)
+            settings = method.environments
+            return await verify(
+                answer,
+                sandboxes,
+                method.limits,
+                settings=settings.verification,
+                domain=settings.domain,
+                context=GateContext(max_turns=method.play.max_turns),
+            )
 
         studio = Studio(
             method=method,

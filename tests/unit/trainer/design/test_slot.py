@@ -1,5 +1,6 @@
 """A slot is tried until the gate accepts; what was drawn is kept as drawn, and the hint never is trained."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from tests.unit.trainer.fakes import scripted
 
 from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.errors import InvalidInput
-from spade_contracts.verdicts import Reason, Stage, accepted, rejected
+from spade_contracts.verdicts import Exchange, Operation, Reason, Stage, Trace, accepted, rejected
 from spade_sandbox.verify import Judgement
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.design.compose import compose_batch
@@ -68,7 +69,8 @@ def studio(chat: Chat, judge: Any, **changes: Any) -> Studio:
     return Studio(**{**fields, **changes})
 
 
-SYNTAX = rejected(Stage.PARSE, Reason.SYNTAX, "line 1", ("evidence",))
+TRACE = Trace(max_turns=3, exchanges=(Exchange(op=Operation.RESET, seed=1, answer="{}"),))
+SYNTAX = rejected(Stage.PARSE, Reason.SYNTAX, "line 1", (TRACE,), {"M0": "passed", "cpu_seconds": 0.5})
 
 
 async def test_a_slot_is_tried_with_new_documents_until_a_program_is_accepted(chat: Chat) -> None:
@@ -77,7 +79,8 @@ async def test_a_slot_is_tried_with_new_documents_until_a_program_is_accepted(ch
     assert [d.accepted for d in designs] == [False, False, True]
     assert [d.attempt for d in designs] == [0, 1, 2]
     assert [(d.stage, d.reason) for d in designs[:1]] == [("parse", "syntax")]
-    assert designs[0].evidence == ("evidence",)
+    assert [Trace.model_validate(trace) for trace in json.loads(designs[0].evidence)] == [TRACE]
+    assert json.loads(designs[0].facts) == {"M0": "passed"}
     assert len({d.document_id for d in designs}) > 1
     assert len({request.seed for request in requests}) == 4
     assert {d.skill for d in designs} == {SKILLS[1]}
