@@ -40,6 +40,11 @@ class NoCapacity(InfrastructureFault):
     """No pod took the session within the time given. Temporary: more pods, or fewer sessions at once."""
 
 
+def again(error: SandboxLost) -> SandboxLost:
+    """A fresh error of the same type and text: one that is raised in many places would gather all their frames."""
+    return type(error)(str(error))
+
+
 PROGRAM_ERRORS: dict[FaultKind, type[EnvironmentFault]] = {
     FaultKind.TIMEOUT: ProgramTimeout,
     FaultKind.MEMORY: ProgramMemory,
