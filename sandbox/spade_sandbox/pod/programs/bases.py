@@ -23,11 +23,11 @@ FORMAT_ERROR = (
 class Env:
     """What a game may derive from; it demands nothing."""
 
-    def __init__(self, **settings: Any) -> None:
-        if "max_turns" in settings:
-            self.max_turns = settings["max_turns"]
+    def __init__(self, max_turns: int | None = None, **settings: Any) -> None:
+        if max_turns is not None:
+            self.max_turns = max_turns
 
-    def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+    def reset(self, seed: int | None = None, **options: Any) -> tuple[str, dict[str, Any]]:
         """Seed the global generators, for programs that call their base class first."""
         if seed is not None:
             random.seed(seed)
@@ -52,7 +52,7 @@ class ToolUseBaseEnv(Env):
         self._message_criteria: list[Callable[..., Any]] = []
         self._current_msg = 0
 
-    def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+    def reset(self, seed: int | None = None, **options: Any) -> tuple[str, dict[str, Any]]:
         """Forget the last episode's turns and calls."""
         self.turn_count = 0
         self._call_history = []
