@@ -134,7 +134,7 @@ class VerificationSettings(Document):
     rejected."""
     solution: SolutionRule = SolutionRule.WHEN_REPLAYABLE
     """What becomes of a program whose solution cannot be replayed."""
-    max_random_wins: float = Field(default=0.5, ge=0, le=1)
+    max_random_wins: float = Field(default=0.9, ge=0, le=1)
     """Largest share of random episodes that may win."""
     mutants: MutantSettings = MutantSettings()
     """Stage Mutants."""

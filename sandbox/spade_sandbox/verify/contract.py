@@ -2,8 +2,8 @@
 
 The exact types are checked in the cell and again by the client. Three sessions must agree: two are two processes, so a
 program that draws from the clock, the system or its memory addresses differs between them; the third has another hash
-seed, so one that walks through a set of strings differs there. In a used session a reset with a seed used before must
-begin as it began.
+seed, so one that walks through a set of strings differs there. In a used session the same seed and actions must give
+what they gave before.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from spade_contracts.config.environments import Domain
 from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import CallResult, StepResult, Tool
+from spade_sandbox.client import CallResult, StepResult
+from spade_sandbox.verify.actions import random_action, repeatable
+from spade_sandbox.verify.arguments import drawn
+from spade_sandbox.verify.checks import PASSED
 from spade_sandbox.verify.trial import Program, Trial, over
 
 MAX_TURNS = 1000
@@ -19,9 +22,11 @@ SEED, OTHER_SEED = 42, 123
 ACTIONS = (r"\boxed{1}", r"\boxed{test}", r"\boxed{42}")
 TOOLS_ACTIONS = ("test", "<answer>test</answer>")
 MAX_ABSOLUTE_REWARD = 10.0
-MAX_CALLS = 4
+LIKELY = 4
+"""Likely actions of an episode."""
 STAGE = Stage.CONTRACT
-Seen = tuple[str | StepResult | CallResult | tuple[Tool, ...], ...]
+Result = str | StepResult | CallResult
+Seen = tuple[Result, ...]
 
 
 @dataclass(frozen=True)
@@ -46,22 +51,23 @@ async def check_contract(program: Program) -> Verdict | None:
             rejection = await _tools_are_fit(program, trial) if program.domain is Domain.TOOLS else None
             if rejection is not None:
                 return rejection
-            seen = await _play(program, trial)
+            seen = (*await _fixed(program, trial), *await _likely(trial))
+            again = () if first is not None else await _likely(trial)
         for result in seen:
             if isinstance(result, StepResult) and abs(result.reward) > MAX_ABSOLUTE_REWARD:
                 message = f"reward {result.reward} lies outside [-10, 10]"
                 return program.rejection(STAGE, Reason.REWARD_OUT_OF_RANGE, message, trial.trace)
         if first is None:
             first = seen
+            if seen[0] != again[0] or seen[-len(again) :] != again:
+                message = f"what was done in one episode changes the next from reset(seed={SEED})"
+                return program.rejection(STAGE, Reason.NONDETERMINISTIC, message, trial.trace)
         elif seen != first:
             what = "hash seed" if wanted.other_hash_seed else "process"
             message = f"the same seed and actions gave another result in another {what}"
-            return program.rejection(STAGE, wanted.reason, message, program.trials[-len(SESSIONS)].trace, trial.trace)
-        if seen[0] != seen[-1]:
-            message = f"reset(seed={SEED}) begins otherwise in a session that has been used"
-            return program.rejection(STAGE, Reason.NONDETERMINISTIC, message, trial.trace)
-    program.facts["M13"] = "passed"
-    program.facts["M15"] = "passed: loaded, reset and stepped within the limits"
+            return program.rejection(STAGE, wanted.reason, message, program.trials[0].trace, trial.trace)
+    program.facts["M13"] = PASSED
+    program.facts["M15"] = f"{PASSED}: it loads, begins and goes on within its limits"
     return None
 
 
@@ -78,19 +84,32 @@ async def _tools_are_fit(program: Program, trial: Trial) -> Verdict | None:
     return None
 
 
-async def _play(program: Program, trial: Trial) -> Seen:
-    """A seeded episode of fixed actions, a second reset that must not raise, and the first one again."""
-    results: list[str | StepResult | CallResult | tuple[Tool, ...]] = [await trial.reset(SEED)]
-    if program.domain is Domain.TOOLS:
-        tools = await trial.tools()
-        results.append(tools)
-        for tool in tools[:MAX_CALLS]:
-            results.append(await trial.call(tool.name, "{}"))
+async def _fixed(program: Program, trial: Trial) -> Seen:
+    """A seeded episode of fixed actions, and a second reset that must not raise (method.md §4.1)."""
+    results: list[Result] = [await trial.reset(SEED)]
     for action in TOOLS_ACTIONS if program.domain is Domain.TOOLS else ACTIONS:
         result = await trial.step(action)
         results.append(result)
         if over(result):
             break
     results.append(await trial.reset(OTHER_SEED))
-    results.append(await trial.reset(SEED))
+    return tuple(results)
+
+
+async def _likely(trial: Trial) -> Seen:
+    """The seeded episode again, with likely actions: commands and words that it shows, tools with likely arguments."""
+    opening = await trial.reset(SEED)
+    results: list[Result] = [opening]
+    rng = repeatable(SEED)
+    if trial.program.domain is Domain.TOOLS:
+        for tool in (await trial.tools())[:LIKELY]:
+            results.append(await trial.call(tool.name, drawn(tool, opening, rng)))
+        return tuple(results)
+    seen = opening
+    for _ in range(LIKELY):
+        result = await trial.step(random_action(seen, rng))
+        results.append(result)
+        if over(result):
+            break
+        seen = result.observation
     return tuple(results)

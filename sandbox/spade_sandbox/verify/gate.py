@@ -17,8 +17,11 @@ from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify.context import GateContext
 from spade_sandbox.verify.contract import check_contract
 from spade_sandbox.verify.controls import check_controls
+from spade_sandbox.verify.leaks import check_leaks
+from spade_sandbox.verify.order import check_order
 from spade_sandbox.verify.parse import check_source, parse_answer
-from spade_sandbox.verify.trial import Program
+from spade_sandbox.verify.solution import check_solution
+from spade_sandbox.verify.trial import OutOfTime, Program
 
 ATTEMPTS = 3
 WAIT_SECONDS = 300.0
@@ -39,6 +42,9 @@ class GateStage:
 STAGES: tuple[GateStage, ...] = (
     GateStage(Stage.CONTRACT, lambda program, context: check_contract(program)),
     GateStage(Stage.CONTROLS, lambda program, context: check_controls(program)),
+    GateStage(Stage.SOLUTION, lambda program, context: check_solution(program), OptionalStage.SOLUTION),
+    GateStage(Stage.ORDER, lambda program, context: check_order(program), OptionalStage.ORDER),
+    GateStage(Stage.LEAKS, check_leaks, OptionalStage.LEAKS),
 )
 """Stages after `parse`, cheapest first."""
 
@@ -71,7 +77,7 @@ async def verify(
 
 
 async def verify_program(
-    source: str,
+    source: str | bytes,
     pool: SandboxPool,
     limits: SandboxLimits,
     *,
@@ -80,7 +86,7 @@ async def verify_program(
     context: GateContext | None = None,
     wait_seconds: float = WAIT_SECONDS,
 ) -> Judgement:
-    """Judge an existing program file, without looking for a fenced block in it."""
+    """Judge an existing program, or the bytes of its file, without looking for a fenced block in it."""
     settings = settings or VerificationSettings()
     parsed = check_source(source, settings.max_source_bytes)
     return await _judge(parsed, pool, limits, _Terms(settings, domain, context or GateContext(), wait_seconds))
@@ -129,10 +135,9 @@ async def _first_rejection(program: Program, context: GateContext) -> Verdict | 
 async def _attempted(stage: GateStage, program: Program, context: GateContext) -> Verdict | None:
     """One stage's word; a stage under which sandboxes failed begins anew, as if it had not been."""
     problem = ""
-    facts, trials, steps, cpu = dict(program.facts), len(program.trials), program.steps, program.cpu_seconds
+    before = program.mark()
     for _ in range(ATTEMPTS):
-        program.facts, program.steps, program.cpu_seconds = dict(facts), steps, cpu
-        del program.trials[trials:]
+        program.rewind(before)
         try:
             verdict = await stage.check(program, context)
         except InfrastructureFault as error:
@@ -140,6 +145,10 @@ async def _attempted(stage: GateStage, program: Program, context: GateContext) -
             continue
         except EnvironmentFault as error:
             return program.fault(stage.stage, error)
+        except OutOfTime:
+            spent = f"the program used {program.cpu_seconds:.2f} s of CPU time; the battery may take at most "
+            message = f"{spent}{program.settings.max_cpu_seconds:g} s"
+            return program.rejection(stage.stage, Reason.BUDGET_SPENT, message, *program.traces[-1:])
         if verdict is not None and (verdict.accepted or verdict.reason is None):
             return rejected(stage.stage, Reason.NO_VERDICT, "the stage gave neither a pass nor a reason")
         return verdict

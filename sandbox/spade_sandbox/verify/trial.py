@@ -1,6 +1,8 @@
 """What the stages that run programs share: sessions that note themselves, their cost, and what faults mean."""
 
 import contextlib
+import functools
+import hashlib
 import math
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
@@ -12,11 +14,16 @@ from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Exchange, Fact, Operation, Reason, Stage, Trace, Verdict, rejected
 from spade_sandbox.client import CallResult, Inspection, SandboxPool, SandboxSession, StepResult, Tool
 from spade_sandbox.verify.context import MAX_TURNS
+from spade_sandbox.verify.moves import FULL_REWARD, Episode, Solved
 from spade_sandbox.verify.record import Result, answer_text, fault_text
 
 ResultT = TypeVar("ResultT", bound=Result)
-FULL_REWARD = 1.0 - 1e-6
-"""Full success is 1.0 (method.md §2.2); programs add it up in floating point."""
+MAX_SEED = 2**31
+"""As in play."""
+
+
+class OutOfTime(Exception):
+    """The program has used up the battery's CPU time."""
 
 
 class OutOfSteps(Exception):
@@ -39,6 +46,12 @@ class Program:
     facts: dict[str, Fact] = field(default_factory=dict)
     """Becomes the verdict's facts."""
     trials: "list[Trial]" = field(default_factory=list)
+    episodes: list[Episode] = field(default_factory=list)
+    """What was played, in order."""
+    solutions: dict[int, str] = field(default_factory=dict)
+    """The program's own solution by seed, as text; without a seed for which it gave none."""
+    solved: Solved | None = None
+    """A solution that won, once the stage `solution` has found one."""
     steps: int = 0
     """Steps and tool calls so far."""
     cpu_seconds: float = 0.0
@@ -49,6 +62,12 @@ class Program:
         """All sessions so far, those of passed stages included."""
         return tuple(trial.trace for trial in self.trials)
 
+    @functools.cached_property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds of its episodes: they follow from its text, so no text can be written for them."""
+        digest = hashlib.sha256(self.source.encode("utf-8", "replace")).hexdigest()
+        return tuple(int(digest[start : start + 8], 16) % MAX_SEED for start in range(0, 64, 8))
+
     @property
     def cpu_left(self) -> float:
         """CPU seconds that the battery still grants."""
@@ -58,11 +77,13 @@ class Program:
     async def session(
         self, note: str, *, max_turns: int | None = None, other_hash_seed: bool = False
     ) -> "AsyncIterator[Trial]":
-        """A new session that notes itself. Raises EnvironmentFault if the program does not load, and
-        InfrastructureFault if no sandbox serves it.
+        """A new session that notes itself. Raises EnvironmentFault if the program does not load,
+        InfrastructureFault if no sandbox serves it, and OutOfTime.
 
         Its CPU limit is what the battery has left, but never less than a second.
         """
+        if self.cpu_left <= 0:
+            raise OutOfTime
         turns = self.max_turns if max_turns is None else max_turns
         cpu = min(self.limits.cpu_seconds, max(1, math.ceil(self.cpu_left)))
         trial = Trial(self, note, turns, other_hash_seed)
@@ -73,6 +94,7 @@ class Program:
             self.domain,
             max_turns=turns,
             wait_seconds=self.wait_seconds,
+            other_hash_seed=other_hash_seed,
         )
         try:
             trial.session = await opened.__aenter__()
@@ -83,6 +105,17 @@ class Program:
             yield trial
         finally:
             await opened.__aexit__(None, None, None)
+            self.cpu_seconds += trial.session.cpu_seconds
+
+    def mark(self) -> "Mark":
+        """What is known now, to go back to."""
+        return Mark(dict(self.facts), len(self.trials), len(self.episodes), self.steps, self.cpu_seconds)
+
+    def rewind(self, mark: "Mark") -> None:
+        """Forget what came after a mark."""
+        self.facts, self.steps, self.cpu_seconds = dict(mark.facts), mark.steps, mark.cpu_seconds
+        del self.trials[mark.trials :]
+        del self.episodes[mark.episodes :]
 
     def rejection(self, stage: Stage, reason: Reason, message: str, *evidence: Trace) -> Verdict:
         """A rejection with these sessions as evidence."""
@@ -92,6 +125,17 @@ class Program:
         """The rejection that a program's fault means; its evidence is the session that ended with it."""
         trace = next((trial.trace for trial in reversed(self.trials) if trial.faulted), None)
         return self.rejection(stage, Reason(error.kind), str(error), *(() if trace is None else (trace,)))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point in a program's judgement."""
+
+    facts: dict[str, Fact]
+    trials: int
+    episodes: int
+    steps: int
+    cpu_seconds: float
 
 
 @dataclass(eq=False)
