@@ -132,6 +132,7 @@ async def _random(trial: Trial) -> Verdict | None:
     program = trial.program
     bound = program.settings.max_random_wins
     won: list[Episode] = []
+    earned = 0.0
     played = 0
     for played in range(1, RANDOM_EPISODES + MORE_RANDOM_EPISODES + 1):
         seed = program.seeds[played % len(program.seeds)]
@@ -141,9 +142,11 @@ async def _random(trial: Trial) -> Verdict | None:
             if (await make(trial, episode, Move(actions.random_action(episode.last, rng)))).over:
                 break
         won += [episode] if episode.won else []
+        earned += episode.earned
         if played >= RANDOM_EPISODES and len(won) / played <= bound:
             break
     program.facts["random_wins"] = round(len(won) / played, 3)
+    program.facts["random_return"] = round(earned / played, 4)
     if len(won) / played <= bound:
         return None
     return await _rejection(

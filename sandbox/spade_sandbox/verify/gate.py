@@ -14,10 +14,15 @@ from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import EnvironmentFault, InfrastructureFault
 from spade_contracts.verdicts import Reason, Stage, Verdict, accepted, rejected, with_facts
 from spade_sandbox.client import SandboxPool
+from spade_sandbox.verify.contamination import check_contamination
 from spade_sandbox.verify.context import GateContext
 from spade_sandbox.verify.contract import check_contract
 from spade_sandbox.verify.controls import check_controls
+from spade_sandbox.verify.difficulty import check_difficulty
+from spade_sandbox.verify.judge import check_judge
 from spade_sandbox.verify.leaks import check_leaks
+from spade_sandbox.verify.mutants import check_mutants
+from spade_sandbox.verify.novelty import check_novelty
 from spade_sandbox.verify.order import check_order
 from spade_sandbox.verify.parse import check_source, parse_answer
 from spade_sandbox.verify.solution import check_solution
@@ -45,6 +50,17 @@ STAGES: tuple[GateStage, ...] = (
     GateStage(Stage.SOLUTION, lambda program, context: check_solution(program), OptionalStage.SOLUTION),
     GateStage(Stage.ORDER, lambda program, context: check_order(program), OptionalStage.ORDER),
     GateStage(Stage.LEAKS, check_leaks, OptionalStage.LEAKS),
+    GateStage(Stage.MUTANTS, lambda program, context: check_mutants(program), OptionalStage.MUTANTS),
+    GateStage(Stage.NOVELTY, lambda program, context: check_novelty(program, context.known), OptionalStage.NOVELTY),
+    GateStage(
+        Stage.CONTAMINATION,
+        lambda program, context: check_contamination(program, context.contamination),
+        OptionalStage.CONTAMINATION,
+    ),
+    GateStage(
+        Stage.DIFFICULTY, lambda program, context: check_difficulty(program, context.policy), OptionalStage.DIFFICULTY
+    ),
+    GateStage(Stage.JUDGE, lambda program, context: check_judge(program, context.judge), OptionalStage.JUDGE),
 )
 """Stages after `parse`, cheapest first."""
 

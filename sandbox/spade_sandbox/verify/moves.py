@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 FULL_REWARD = 1.0 - 1e-6
 """Full success is 1.0 (method.md §2.2); programs add it up in floating point."""
+MAX_TURNS = 25
+"""Turns of an episode in play (method.md §1.5)."""
 PAID = 0.5
 """A control that deserves nothing and ends an episode with more than this has been paid for nothing."""
 
@@ -57,9 +59,15 @@ class Episode:
         return bool(self.outcomes) and self.outcomes[-1].won
 
     @property
+    def earned(self) -> float:
+        """Its return (method.md §5.1): the last reward, in [-1, 1], if the program ended it."""
+        last = self.outcomes[-1] if self.outcomes else None
+        return max(-1.0, min(1.0, last.reward)) if last is not None and last.terminated else 0.0
+
+    @property
     def paid(self) -> bool:
         """Whether it ended with more than nothing deserves."""
-        return bool(self.outcomes) and self.outcomes[-1].terminated and self.outcomes[-1].reward > PAID
+        return self.earned > PAID
 
     @property
     def last(self) -> str:

@@ -13,8 +13,7 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Exchange, Fact, Operation, Reason, Stage, Trace, Verdict, rejected
 from spade_sandbox.client import CallResult, Inspection, SandboxPool, SandboxSession, StepResult, Tool
-from spade_sandbox.verify.context import MAX_TURNS
-from spade_sandbox.verify.moves import FULL_REWARD, Episode, Solved
+from spade_sandbox.verify.moves import FULL_REWARD, MAX_TURNS, Episode, Solved
 from spade_sandbox.verify.record import Result, answer_text, fault_text
 
 ResultT = TypeVar("ResultT", bound=Result)
@@ -75,18 +74,19 @@ class Program:
 
     @contextlib.asynccontextmanager
     async def session(
-        self, note: str, *, max_turns: int | None = None, other_hash_seed: bool = False
+        self, note: str, *, max_turns: int | None = None, other_hash_seed: bool = False, counted: bool = True
     ) -> "AsyncIterator[Trial]":
         """A new session that notes itself. Raises EnvironmentFault if the program does not load,
         InfrastructureFault if no sandbox serves it, and OutOfTime.
 
-        Its CPU limit is what the battery has left, but never less than a second.
+        Its CPU limit is what the battery has left, but never less than a second. `counted`: whether its steps are the
+        battery's.
         """
         if self.cpu_left <= 0:
             raise OutOfTime
         turns = self.max_turns if max_turns is None else max_turns
         cpu = min(self.limits.cpu_seconds, max(1, math.ceil(self.cpu_left)))
-        trial = Trial(self, note, turns, other_hash_seed)
+        trial = Trial(self, note, turns, other_hash_seed, counted)
         self.trials.append(trial)
         opened = self.pool.session(
             self.source,
@@ -146,6 +146,7 @@ class Trial:
     note: str
     max_turns: int
     other_hash_seed: bool
+    counted: bool = True
     exchanges: list[Exchange] = field(default_factory=list)
     session: SandboxSession | None = None
 
@@ -198,6 +199,8 @@ class Trial:
         return self.session
 
     def _count(self) -> None:
+        if not self.counted:
+            return
         if self.program.steps >= self.program.settings.max_steps:
             raise OutOfSteps
         self.program.steps += 1
