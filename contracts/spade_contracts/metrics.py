@@ -25,6 +25,7 @@ class MetricSpec:
 
 
 RUN = ("namespace", "run")
+BATCH = ("namespace", "batch")
 SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
@@ -58,6 +59,31 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_restarts_total", Kind.COUNTER, "Pods or groups replaced, by role.", (*RUN, "role")),
     MetricSpec("spade_weight_verifications_total", Kind.COUNTER, "Weight proofs by result.", (*RUN, "result")),
     MetricSpec("spade_stage_seconds", Kind.GAUGE, "Seconds of each stage, latest rollout.", (*RUN, "stage")),
+    MetricSpec(
+        "spade_batch_condition",
+        Kind.GAUGE,
+        "1 where a condition of a stand-alone EnvBatch is True.",
+        (*BATCH, "condition"),
+    ),
+    MetricSpec(
+        "spade_batch_programs_total",
+        Kind.COUNTER,
+        "Programs of a stand-alone EnvBatch by last stage and reason; stage `accepted` has an empty reason.",
+        (*BATCH, "stage", "reason"),
+    ),
+    MetricSpec(
+        "spade_batch_mutation_score", Kind.GAUGE, "Median mutation score of a stand-alone EnvBatch's programs.", BATCH
+    ),
+    MetricSpec("spade_batch_diversity", Kind.GAUGE, "Diversity of a stand-alone EnvBatch's accepted programs.", BATCH),
+    MetricSpec(
+        "spade_batch_sandbox_pods", Kind.GAUGE, "Sandbox pods of a stand-alone EnvBatch by state.", (*BATCH, "state")
+    ),
+    MetricSpec(
+        "spade_batch_restarts_total",
+        Kind.COUNTER,
+        "Replaced pods of a stand-alone EnvBatch by role.",
+        (*BATCH, "role"),
+    ),
     MetricSpec("spade_reconcile_seconds", Kind.HISTOGRAM, "Seconds of one pass.", ("kind",), buckets=SECONDS),
     MetricSpec("spade_reconcile_errors_total", Kind.COUNTER, "Passes that ended in an error.", ("kind", "error")),
     MetricSpec("spade_api_requests_total", Kind.COUNTER, "Calls to the API server.", ("verb", "resource", "code")),

@@ -6,12 +6,12 @@ from spade_contracts.resources import BatchCondition, ConditionStatus, EnvBatchS
 from spade_contracts.statuses import DesignSummary
 from spade_operator.children.design import design_job
 from spade_operator.children.names import design_job_name
-from spade_operator.children.run import Parent
+from spade_operator.children.owner import Parent
 from spade_operator.reconcile.conditions import with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, work_times
+from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
 from spade_operator.records import BatchRecord
 
 
@@ -29,7 +29,9 @@ def decide_batch(
     parent = Parent("EnvBatch", batch.meta.name, batch.meta.uid)
     unit = Unit(
         owner_uid=batch.meta.uid,
-        attempt=batch.status.job_attempt,
+        attempt=attempt_number(batch.status.job_attempt, seen.status.handled_retry),
+        paused=paused(seen),
+        may_start=may_start(seen),
         job_name=lambda attempt: design_job_name(batch.meta.name, attempt),
         job_manifests=lambda attempt: design_job(seen.parent, parent, batch.spec, seen.site, attempt),
         summary=DesignSummary,

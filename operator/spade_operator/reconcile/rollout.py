@@ -8,7 +8,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondition, Suspend
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import BatchCondition
-from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
 from spade_operator.reconcile.figures import finished_rollout, with_attempts

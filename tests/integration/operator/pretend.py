@@ -22,6 +22,8 @@ from spade_contracts.statuses import (
     PlaySummary,
     PrepareResult,
     ProofResult,
+    ScoreDistribution,
+    VerifySummary,
 )
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.kube import Conflict, Kube, NotFound, Object
@@ -186,6 +188,15 @@ class PretendCluster:
             self.world.designed.append(task["cycle"])
         elif self.world.hold_play:
             return
+        elif task["kind"] == "verify":
+            summary = VerifySummary(
+                programs=8, accepted=5, rejected={"controls/wins_by_null": 2, "parse/syntax": 1}, diversity=0.75,
+                mutation_scores=ScoreDistribution(
+                    programs=5, mean=0.5, minimum=0.25, lower_quartile=0.4, median=0.5, upper_quartile=0.6, maximum=1.0
+                ),
+                seconds=1.0, storage_uri=f"{task['run']['storage_uri']}/verifications/abc",
+            )  # fmt: skip
+            self.world.verified.append(task["programs_uri"])
         else:
             summary = PlaySummary(
                 rollout=task["rollout"], planned=EPISODES, outcomes={Outcome.SCORED: 11, Outcome.TRUNCATED: 1},

@@ -9,7 +9,8 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS
 from spade_contracts.resources import Phase
-from spade_contracts.resources.spade_run import Restarts, RolloutFigures
+from spade_contracts.resources.run_parts import Restarts
+from spade_contracts.resources.spade_run import RolloutFigures
 from spade_operator.facts import Facts, Poll
 from spade_operator.metrics import make_telemetry
 from spade_operator.records import RunRecord

@@ -6,11 +6,13 @@ ROLLOUT = "rollout.json"
 STEP = "step.json"
 POLICY = "policy.json"
 CHECKPOINT = "checkpoint.json"
+VERIFICATION = "verification.json"
 CYCLES = "cycles"
 ROLLOUTS = "rollouts"
 STEPS = "steps"
 POLICIES = "policies"
 CHECKPOINTS = "checkpoints"
+VERIFICATIONS = "verifications"
 
 
 def cycle_folder(cycle: int) -> str:
@@ -36,6 +38,16 @@ def policy_folder(version: int) -> str:
 def checkpoint_folder(version: int) -> str:
     """One policy version as Megatron's distributed checkpoint, optimiser included."""
     return f"{CHECKPOINTS}/{version:04d}"
+
+
+def verification_folder(digest: str) -> str:
+    """The verdicts on one set of existing programs, by the digest of all that decides them."""
+    return f"{VERIFICATIONS}/{digest[:16]}"
+
+
+def judged_part(chunk: int, attempt: int) -> str:
+    """The verdicts on one chunk of the programs, below the verification's folder. `attempt` is the Job's."""
+    return f"judged-s{chunk:05d}-a{attempt:02d}.parquet"
 
 
 def environment_id(cycle: int, slot: int) -> str:
@@ -69,5 +81,5 @@ def episodes_part(slot: int, attempt: int) -> str:
 
 
 def part_slot(name: str) -> int:
-    """The slot in the name of a design or episodes part."""
+    """The slot in the name of a design or episodes part, or the chunk in that of a judged one."""
     return int(name.split("-")[1].removeprefix("s"))
