@@ -32,6 +32,12 @@ install: .venv/.installed ## Python environment in .venv with the `spade` comman
 	@if [ -f pyproject.toml ]; then $(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .; fi
 	@touch $@
 
+gvisor: ## gVisor's runsc for `spade verify`, without the cluster; registered with Docker if that is there
+	cluster/gvisor
+
+docker-image: install ## The sandbox image in this machine's Docker, for `spade verify --backend docker`
+	cluster/docker-image
+
 ## Development cluster
 cluster: ## Build what is missing and start the single-node cluster (a no-op if it runs)
 	cluster/build
@@ -96,4 +102,4 @@ benchmarks-page: install ## Write docs/benchmarks.md from tests/bench/results
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done
 
-.PHONY: help demo install unit test check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
+.PHONY: help demo install gvisor docker-image unit test check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
