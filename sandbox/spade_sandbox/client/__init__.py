@@ -12,9 +12,10 @@ from spade_sandbox.client.errors import (
 )
 from spade_sandbox.client.pool import SandboxPool
 from spade_sandbox.client.session import CallResult, Inspection, SandboxSession, StepResult, Tool
-from spade_sandbox.client.stats import PoolStats
+from spade_sandbox.client.stats import OUTCOMES, PoolStats
 
 __all__ = [
+    "OUTCOMES",
     "CallResult",
     "Criterion",
     "Inspection",

@@ -65,7 +65,7 @@ def raise_fault(fault: Fault) -> None:
     """Raise what an error answer means: an EnvironmentFault, SandboxLost, or Refused."""
     error = PROGRAM_ERRORS.get(fault.kind)
     if error is not None:
-        raise error(fault.kind.value, f"{fault.kind.value}: {fault.message}")
+        raise error(fault.kind.value, f"{fault.kind.value}: {fault.message}", fault.limit and fault.limit.value)
     if fault.kind is FaultKind.LOST:
         raise SandboxLost(f"the pod lost the session: {fault.message}")
     raise Refused(fault)

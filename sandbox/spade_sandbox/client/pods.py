@@ -73,12 +73,12 @@ class Pod:
 
     def session_ended(self, link: PodLink, error: BaseException | None) -> None:
         """Judge the pod by how a session on it ended, its opening included."""
+        if link.lost.done():
+            return  # that is judged once, when the connection's end is
         if not isinstance(error, SandboxLost):
             self.problem = ""
             self.strikes = self.failures = self.offences = 0
             return
-        if link.lost.done():
-            return  # that is judged once, when the connection's end is
         self.strikes += 1
         self.problem = str(error)
         if self.strikes >= MAX_STRIKES:

@@ -44,6 +44,7 @@ class SandboxPool:
         token: str,
         *,
         observe_step: Callable[[float], None] = lambda seconds: None,
+        observe_session: Callable[[str], None] = lambda outcome: None,
         dial: Dial | None = None,
     ) -> None:
         """`targets`: names or addresses, each `host` or `host:port`; a name stands for all its A records.
@@ -56,7 +57,7 @@ class SandboxPool:
         self._pods: dict[Address, Pod] = {}
         self._line = Line(self._least_loaded)
         self._resolver: asyncio.Task[None] | None = None
-        self.stats = PoolStats(observe_step=observe_step)
+        self.stats = PoolStats(observe_step=observe_step, observe_session=observe_session)
 
     async def __aenter__(self) -> "SandboxPool":
         self._resolver = self._start(self._resolve_forever())
@@ -123,13 +124,15 @@ class SandboxPool:
             yield session
         finally:
             self.stats.open -= 1
-            await session.close()
-            link.sessions.discard(number)
-            pod.sessions -= 1
-            pod.session_ended(link, session.error)
-            self.stats.count_session(session.error)
-            pod.full_until = 0.0
-            self._line.serve()
+            try:
+                await session.close()
+            finally:
+                link.sessions.discard(number)
+                pod.sessions -= 1
+                pod.session_ended(link, session.error)
+                self.stats.count_session(session.error)
+                pod.full_until = 0.0
+                self._line.serve()
 
     async def _open(self, source: Source, make: Callable[[int], Open], wait_seconds: float) -> tuple[Pod, PodLink, int]:
         """Open on one pod after another, each chosen by the line, and count the session as the pod's."""

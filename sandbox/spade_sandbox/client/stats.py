@@ -29,6 +29,8 @@ class PoolStats:
     """Pods given up: `silent` (probes unanswered), `losing` (sessions lost in a row), `violation`."""
     observe_step: Callable[[float], None] = lambda seconds: None
     """Called with the seconds of each answered step."""
+    observe_session: Callable[[str], None] = lambda outcome: None
+    """Called with the outcome of each session that has ended."""
 
     def count(self, outcome: str) -> None:
         """Count one operation."""
@@ -36,7 +38,9 @@ class PoolStats:
 
     def count_session(self, error: SpadeError | None) -> None:
         """Count one session by what ended it."""
-        self.sessions[outcome_of(error)] += 1
+        outcome = outcome_of(error)
+        self.sessions[outcome] += 1
+        self.observe_session(outcome)
 
 
 def outcome_of(error: SpadeError | None) -> str:

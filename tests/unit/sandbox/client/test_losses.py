@@ -194,7 +194,7 @@ async def test_pod_is_believed_again_once_a_session_went_well() -> None:
         well = False
         tries = len(pods.dialled[0])
         with pytest.raises((NoCapacity, SandboxLost)):
-            await play(pool, wait_seconds=30)
+            await play(pool, wait_seconds=60)
         assert len(pods.dialled[0]) > tries + 1, "the pauses are short again"
 
 
@@ -216,7 +216,7 @@ async def test_restarted_pod_is_a_new_one_that_holds_no_source() -> None:
     async with FakePods(booted("a")) as pods, pods.pool() as pool:
         assert (await play(pool)).endswith("/aaaaaaaa")
         pods.behaviours[0] = booted("b")
-        await pods.peers[0][0].raw(b"\x00")
+        await pods.peers[0][0].raw(b"\xff\xff")
         await until(lambda: len(pods.peers[0]) == 2)
         assert (await play(pool)).endswith("/bbbbbbbb")
     assert [entry for entry in seen if entry[1] == "put"] == [("a", "put"), ("b", "put")]

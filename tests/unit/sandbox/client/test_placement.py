@@ -108,22 +108,14 @@ async def test_session_waits_while_all_pods_are_full_and_counts_as_wanted() -> N
 
 
 async def test_line_is_served_in_the_order_of_arrival() -> None:
-    places = [Places(2), Places(1)]
-    async with FakePods(*map(answering, places)) as pods, pods.pool() as pool:
-        await connected(pool, 2)
-        began: list[int] = []
-
-        async def one(name: int) -> None:
-            async with pool.session("source", LIMITS, max_turns=name):
-                began.append(name)
-                await asyncio.sleep(1 + name % 3)
-
+    places = Places(3)
+    async with FakePods(answering(places)) as pods, pods.pool() as pool:
         tasks = []
         for name in range(1, 31):
-            tasks.append(asyncio.create_task(one(name)))
+            tasks.append(asyncio.create_task(hold(pool, name, 1 + name % 3)))
             await asyncio.sleep(0.01)
         await asyncio.gather(*tasks)
-    assert began == list(range(1, 31))
+    assert places.opened == list(range(1, 31))
 
 
 async def test_refused_session_keeps_its_place_in_the_line() -> None:
