@@ -51,7 +51,19 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec(
         "spade_verifier_failures_total", Kind.COUNTER, "Verifiers shown wrong in play, by reason.", (*RUN, "reason")
     ),
-    MetricSpec("spade_gate_false_accepts_total", Kind.COUNTER, "Known bad programs that the gate let through.", RUN),
+    MetricSpec(
+        "spade_gate_false_accepts_total",
+        Kind.COUNTER,
+        "Known bad programs that the gate accepted, by the stage that should have rejected them.",
+        (*RUN, "stage"),
+    ),
+    MetricSpec(
+        "spade_gate_false_rejects_total",
+        Kind.COUNTER,
+        "Known good programs that the gate rejected, by the stage that did.",
+        (*RUN, "stage"),
+    ),
+    MetricSpec("spade_gate_canaries_total", Kind.COUNTER, "Known programs judged.", (*RUN, "kind")),
     MetricSpec("spade_episodes_total", Kind.COUNTER, "Episodes by outcome.", (*RUN, "outcome", "hinted")),
     MetricSpec("spade_hint_regret", Kind.GAUGE, "Mean hint regret of the latest cycle.", RUN),
     MetricSpec("spade_policy_version", Kind.GAUGE, "The policy version that all engines are proven at.", RUN),
@@ -97,6 +109,13 @@ METRICS: tuple[MetricSpec, ...] = (
     ),
     MetricSpec("spade_worker_episodes_total", Kind.COUNTER, "Episodes here.", ("outcome", "hinted"), "worker"),
     MetricSpec("spade_sandbox_sessions", Kind.GAUGE, "Sessions of this worker by state.", ("state",), "worker"),
+    MetricSpec(
+        "spade_sandbox_sessions_ended_total",
+        Kind.COUNTER,
+        "Sessions of this worker by how they ended.",
+        ("outcome",),
+        "worker",
+    ),
     MetricSpec(
         "spade_sandbox_step_seconds", Kind.HISTOGRAM, "A step, as the worker sees it.", (), "worker", STEP_SECONDS
     ),

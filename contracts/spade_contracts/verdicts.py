@@ -221,6 +221,12 @@ class VerifierFailure(StrEnum):
 
     SUCCESS_WITH_ERROR = "success_with_error"
     """An episode with full reward that also holds an error."""
+    SUCCESS_WITHOUT_CHANGE = "success_without_change"
+    """An environment that is won after it gave the same answer to everything that was done in it."""
+    ONE_TRANSCRIPT_WINS = "one_transcript_wins"
+    """An environment in which the same actions win from every seed they were played from."""
+    REWARD_CONCENTRATION = "reward_concentration"
+    """One of the few environments from which nearly all reward of a rollout comes, and which is nearly always won."""
     TIMEOUT = "timeout"
     MEMORY = "memory"
     CRASH = "crash"

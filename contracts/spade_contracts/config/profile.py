@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from spade_contracts.config import switches as sw
 from spade_contracts.config.method import MethodConfig, Profile
 from spade_contracts.config.partial import merged
+from spade_contracts.config.play import Retirement
 from spade_contracts.config.verification import FULL_BATTERY
 from spade_contracts.errors import InvalidInput
 from spade_contracts.tool_calls import ToolCallParsing
@@ -57,6 +58,7 @@ def paper_defaults() -> dict[str, Any]:
             "context_tokens": 32768,
             "turn_timeout_seconds": 300.0,
             "episode_attempts": 2,
+            "retire": Retirement.NEVER,
         },
         "rewards": {
             "variant": "Blend",
@@ -106,7 +108,7 @@ def corrected_defaults() -> dict[str, Any]:
     corrections = {
         "profile": Profile.CORRECTED,
         "environments": {"designer": {"sampling": untruncated}, "verification": {"stages": FULL_BATTERY}},
-        "play": {"sampling": untruncated, "episode_attempts": 3},
+        "play": {"sampling": untruncated, "episode_attempts": 3, "retire": Retirement.CONTRADICTED},
         "learner": {"checkpoint_every": 4},
         "switches": {
             "log_prob_temperature": sw.LogProbTemperature.SAMPLING,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
+from spade_contracts.canaries import MAX_KEYS
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.partial import given, partial
 from spade_contracts.config.sandbox import SandboxLimits
@@ -38,6 +39,7 @@ COLUMNS = (
     Column("Mutation", ".status.mutationScores.median", description="Median mutation score", wide=True),
     Column("Diversity", ".status.diversity", description="Of the accepted programs", wide=True),
     Column("Rejected", ".status.rejected", description="By stage and reason", wide=True),
+    Column("Canaries", ".status.canaries", description="Known programs judged, and the gate's errors", wide=True),
     Column("Storage", ".status.storageUri", wide=True),
     AGE,
 )
@@ -134,6 +136,9 @@ class EnvBatchStatus(Document):
     """Programs accepted."""
     rejected: dict[str, int] = Field(default={}, max_length=256)
     """By `stage/reason`."""
+    canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
+    """Known programs that the gate was tried on, and its errors: `good`, `bad`, `false_accepts/STAGE`,
+    `false_rejects/STAGE`."""
     valid_per_attempt: Figure | None = None
     """accepted / attempts; decimal, three digits."""
     mutation_scores: MutationScores | None = None

@@ -143,6 +143,8 @@ class Reason(StrEnum):
     """A Job gave up; the message has its pod's cause."""
     ALL_REJECTED = "AllRejected"
     """No program of the cycle was accepted, so there is nothing to play."""
+    GATE_FALSE_ACCEPT = "GateFalseAccept"
+    """The gate accepted a program that is known to be bad, so none of the batch's verdicts is believed."""
     REPLAY_DIVERGED = "ReplayDiverged"
     """The learner's replay of recorded rollouts gave another checksum than their step manifests."""
     NON_FINITE = "NonFinite"

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from spade_contracts.base import Document
+from spade_contracts.canaries import MAX_KEYS
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.config.partial import given
@@ -172,6 +173,9 @@ class SpadeRunStatus(Document):
     """Counts by `outcome` and `outcome/hinted`, over the run."""
     environments: dict[str, int] = Field(default={}, max_length=256)
     """Designer attempts by `accepted` or `stage/reason`, over the run."""
+    canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
+    """Known programs that the gate was tried on, and its errors, over the run: `good`, `bad`, `false_accepts/STAGE`,
+    `false_rejects/STAGE`."""
     proofs: dict[str, int] = Field(default={}, max_length=8)
     """Weight proofs by result, over the run."""
     rollouts: tuple[RolloutFigures, ...] = Field(default=(), max_length=8)
