@@ -42,6 +42,8 @@ def settings() -> MethodConfig:
             "active_skills": 2,
             "designer": {"prompt_template": "Compact", "sampling": {"max_new_tokens": 900}, "attempts": 4},
             "corpus": {"uri": "package:mini", "max_words": 50},
+            # The scripted designer writes one game in several sizes.
+            "verification": {"canaries": 2, "novelty": {"reject": "Exact"}},
         },
         "play": {
             "plays_per_environment": 3,

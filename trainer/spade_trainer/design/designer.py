@@ -21,8 +21,8 @@ from spade_trainer.play.tokens import add_drawn, begin, finish
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.store.designs import Design, evidence_text, facts_text
 
-Judge = Callable[[str], Awaitable[Judgement]]
-"""A designer's answer → the gate's word on it."""
+Judge = Callable[[str, tuple[str, ...]], Awaitable[Judgement]]
+"""A designer's answer, and names that would give its document away → the gate's word on it."""
 
 
 class GateUnavailable(InfrastructureFault):
@@ -71,7 +71,7 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     drawn = await _answer(studio, prompt, place)
     transcript = begin(prompt)
     add_drawn(transcript, drawn)
-    judged = await studio.judge(studio.chat.decode(drawn.token_ids))
+    judged = await studio.judge(studio.chat.decode(drawn.token_ids), document.names)
     verdict = judged.verdict
     if verdict.reason is Reason.INFRASTRUCTURE:
         raise GateUnavailable(verdict.message)

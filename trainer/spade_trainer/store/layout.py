@@ -65,6 +65,16 @@ def design_part(slot: int, attempt: int) -> str:
     return f"designs-s{slot:03d}-a{attempt:02d}.parquet"
 
 
+def canaries_part(attempt: int) -> str:
+    """What the gate said of the cycle's canaries, below the cycle's folder. `attempt` is the Job's."""
+    return f"canaries-a{attempt:02d}.parquet"
+
+
+def is_canaries_part(name: str) -> bool:
+    """Whether a file of a cycle's folder is such a part."""
+    return name.startswith("canaries-a") and name.endswith(".parquet")
+
+
 def program_file(slot: int, sha256: str) -> str:
     """An accepted program, below the cycle's folder; its name holds its content's digest."""
     return f"programs/s{slot:03d}-{sha256[:12]}.py"
@@ -83,3 +93,8 @@ def episodes_part(slot: int, attempt: int) -> str:
 def part_slot(name: str) -> int:
     """The slot in the name of a design or episodes part, or the chunk in that of a judged one."""
     return int(name.split("-")[1].removeprefix("s"))
+
+
+def part_attempt(name: str) -> int:
+    """The Job's attempt in the name of any part."""
+    return int(name.rpartition("-a")[2].removesuffix(".parquet"))

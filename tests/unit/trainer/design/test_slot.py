@@ -41,11 +41,11 @@ def script(prompt: str, request: GenerateRequest) -> str:
     return "  Look left. " if is_hint(prompt) else f"```python\nclass G{request.seed}Env: pass\n```"
 
 
-def judging(*verdicts: Any) -> Callable[[str], Any]:
+def judging(*verdicts: Any) -> Callable[[str, tuple[str, ...]], Any]:
     """A gate that gives these verdicts in turn."""
     left = list(verdicts)
 
-    async def judge(answer: str) -> Judgement:
+    async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
         verdict = left.pop(0)
         return Judgement(verdict, answer.split("\n")[1] + "\n" if "```" in answer else None)
 
@@ -153,6 +153,9 @@ async def test_a_slot_gives_the_same_designs_whenever_it_is_designed(chat: Chat)
     assert [(d.document_id, d.program, d.hint) for d in one] == [(d.document_id, d.program, d.hint) for d in other]
 
 
+CONFIG = method(environments={"per_cycle": 3})
+
+
 async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, tmp_path: Path) -> None:
     made = {
         0: await design_slot(studio(chat, judging(SYNTAX, accepted())), 0),
@@ -164,7 +167,7 @@ async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, t
         store = open_store((tmp_path / name).as_uri())
         for slot in slots:
             write_designs(store, 1, slot, 0, made[slot])
-        manifest, _ = compose_batch(store, 1, 2, 3)
+        manifest, _ = compose_batch(store, CONFIG, 1, 2, ())
         contents.append(canonical_json(manifest))
         for environment in manifest.environments:
             assert read_program(store, 1, environment.file) == made[environment.slot][-1].program
@@ -175,4 +178,4 @@ async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, t
 
 async def test_a_cycle_with_a_missing_slot_has_no_manifest(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
-        compose_batch(open_store(tmp_path.as_uri()), 1, 2, 3)
+        compose_batch(open_store(tmp_path.as_uri()), CONFIG, 1, 2, ())
