@@ -12,11 +12,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from spade_contracts.canaries import BAD, FALSE_ACCEPTS, FALSE_REJECTS, GOOD, by_stage
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS, Kind, metric
 from spade_contracts.resources import BatchCondition, ConditionStatus, Phase
 from spade_contracts.statuses import Outcome, ProofResult
-from spade_contracts.verdicts import REASONS, VerifierFailure
+from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
 from spade_operator.reconcile.figures import STAGES
@@ -110,6 +111,13 @@ def _conditions(pool: BatchRecord, facts: Facts) -> Iterator[Sample]:
         yield (str(kind),), float(known.get(kind, False))
 
 
+def _gate_errors(run: RunRecord, error: str) -> Iterator[Sample]:
+    known = dict(by_stage(run.status.canaries, error))
+    for stage in Stage:
+        if stage is not Stage.ACCEPTED:
+            yield (stage,), known.get(stage, 0)
+
+
 def _verifier_failures(run: RunRecord, facts: Facts) -> Iterator[Sample]:
     zero = {str(reason): 0 for reason in VerifierFailure}
     for reason, value in (zero | run.status.verifier_failures).items():
@@ -164,7 +172,11 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_mean_return": lambda run, facts: _number(run.status.mean_return),
     "spade_environments_total": lambda run, facts: _verdicts(run.status.environments),
     "spade_verifier_failures_total": _verifier_failures,
-    "spade_gate_false_accepts_total": lambda run, facts: [((), run.status.environments.get("false_accept", 0))],
+    "spade_gate_false_accepts_total": lambda run, facts: _gate_errors(run, FALSE_ACCEPTS),
+    "spade_gate_false_rejects_total": lambda run, facts: _gate_errors(run, FALSE_REJECTS),
+    "spade_gate_canaries_total": lambda run, facts: [
+        ((kind,), run.status.canaries.get(kind, 0)) for kind in (GOOD, BAD)
+    ],
     "spade_episodes_total": _episodes,
     "spade_hint_regret": lambda run, facts: _number(run.status.hint_regret),
     "spade_policy_version": lambda run, facts: [

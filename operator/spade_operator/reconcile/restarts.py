@@ -10,7 +10,7 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import SpadeRunSpec
 from spade_operator.reconcile.causes import cause_of
-from spade_operator.reconcile.figures import without_attempts
+from spade_operator.reconcile.figures import without_attempts, without_canaries
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
@@ -98,10 +98,11 @@ def _taken_up(seen: Observed) -> Step:
     """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
     children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
     broken = [child for child in children if condition_true(child.status.conditions, "Failed")]
-    environments = seen.status.environments
+    environments, canaries = seen.status.environments, seen.status.canaries
     for child in broken:
         if isinstance(child, BatchRecord):
             environments = without_attempts(environments, child.status)
+            canaries = without_canaries(canaries, child.status)
     refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
     return Step(
         actions=(
@@ -113,6 +114,7 @@ def _taken_up(seen: Observed) -> Step:
             "handled_retry": seen.spec.retry,
             "restarts": refilled,
             "environments": environments,
+            "canaries": canaries,
             "learner_attempt": seen.status.learner_attempt + 1,
         },
         phase=Phase.STARTING,

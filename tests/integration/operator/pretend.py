@@ -180,10 +180,16 @@ class PretendCluster:
 
     async def _finish_work(self, pod: Pod) -> None:
         task = pod.task
-        if task["kind"] == "design":
+        if task["kind"] == "design" and self.world.false_accepts:
             summary: Any = DesignSummary(
+                cycle=task["cycle"], requested=6, attempts=0, accepted=0, seconds=1.0, tokens=0,
+                canaries={"bad": 4, "good": 4, "false_accepts/order": self.world.false_accepts},
+                let_through=("first_step_is_enough",), storage_uri=task["run"]["storage_uri"],
+            )  # fmt: skip
+        elif task["kind"] == "design":
+            summary = DesignSummary(
                 cycle=task["cycle"], requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=1.0,
-                tokens=10, storage_uri=task["run"]["storage_uri"],
+                canaries={"bad": 4, "good": 4}, tokens=10, storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
             self.world.designed.append(task["cycle"])
         elif self.world.hold_play:

@@ -68,6 +68,8 @@ class World:
     network_open: bool = False
     accepted: bool = True
     work_seconds: float = 0.3
+    false_accepts: int = 0
+    """Known bad programs that the gate of design workers lets through."""
     hold_play: bool = False
     """Play and verify workers do not finish."""
     sessions_wanted: int = 0
