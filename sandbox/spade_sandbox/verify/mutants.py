@@ -95,7 +95,7 @@ async def check_mutants(program: Program) -> Verdict | None:
 
 async def judge_mutants(program: Program, settings: MutantSettings) -> Tally:
     """Replay everything that the bounds allow. Raises InfrastructureFault."""
-    mutants = mutants_of(program.source, settings.limit)
+    mutants = await asyncio.to_thread(mutants_of, program.source, settings.limit)
     controls = replays_of(program.episodes)
     beyond = explorations(program.episodes, program.source, program.domain, program.max_turns)
     judged = _Judged(len(mutants))
@@ -104,8 +104,9 @@ async def judge_mutants(program: Program, settings: MutantSettings) -> Tally:
         async with _SharedCell(program, settings, text) as cell:
             bench = _Bench(cell, replays, settings.steps)
             with contextlib.suppress(_Spent):
-                await _notice(bench, range(len(controls)), judged)
-                await _explore(bench, range(len(controls), len(replays)), judged)
+                first = min(len(controls), len(replays))
+                await _notice(bench, range(first), judged)
+                await _explore(bench, range(first, len(replays)), judged)
             judged.steps = bench.steps
     telling = tuple(None if number is None else replays[number] for number in judged.telling)
     return Tally(mutants, tuple(judged.fates), telling, judged.steps)

@@ -17,7 +17,15 @@ from spade_sandbox.verify.syntax import call_name
 SWITCH = "_spade_mutant"
 """Name of the number that chooses a mutant of a combined text; 0 is the original."""
 SHOWN_CHARACTERS = 120
+MAX_OFFERED = 2_000
+MAX_PARTS = 32
+"""A longer conjunction or comparison is changed as a whole only."""
+MAX_REPLACEMENT_CHARACTERS = 2_000
 NodeT = TypeVar("NodeT", bound=ast.AST)
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
 _RELAXED: dict[type[ast.cmpop], str] = {ast.Lt: "<=", ast.Gt: ">="}
 _TIGHTENED: dict[type[ast.cmpop], str] = {ast.LtE: "<", ast.GtE: ">"}
 _TEXTS = (ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set)
@@ -66,12 +74,14 @@ def mutants_of(source: str, limit: int) -> tuple[Mutant, ...]:
     text = _Text(_bytes(source))
     text.leave_out(tree)
     predicate = find_predicate(tree)
-    queues = [
-        _of_kind(make, predicate, text) for make in (_negated, _dropped, _compared, _swapped, _constant, _skipped)
-    ]
+    kinds = (_negated, _dropped, _compared, _swapped, _constant, _skipped)
+    queues = [_of_kind(kind, predicate, text) for kind in kinds]
     chosen: dict[tuple[int, int, str], Mutant] = {}
-    for mutant in itertools.chain.from_iterable(itertools.zip_longest(*queues)):
-        if mutant is not None and len(chosen) < limit and _parses(mutant):
+    offered = itertools.chain.from_iterable(itertools.zip_longest(*queues))
+    for mutant in itertools.islice(offered, MAX_OFFERED):
+        if len(chosen) == limit:
+            break
+        if mutant is not None and len(mutant.replacement) <= MAX_REPLACEMENT_CHARACTERS and _parses(mutant):
             chosen.setdefault((mutant.start, mutant.end, mutant.replacement), mutant)
     return _compatible(source, tuple(chosen.values()))
 
@@ -158,13 +168,11 @@ _Change = tuple[ast.expr | ast.stmt, str]
 _Kind = Callable[[Predicate, _Text], Iterator[tuple[Operator, _Change]]]
 
 
-def _of_kind(kind: _Kind, predicate: Predicate, text: _Text) -> list[Mutant]:
-    found = []
+def _of_kind(kind: _Kind, predicate: Predicate, text: _Text) -> Iterator[Mutant]:
     for operator, (node, replacement) in kind(predicate, text):
         span = text.span(node)
         if span is not None:
-            found.append(Mutant(operator, node.lineno, *span, replacement))
-    return found
+            yield Mutant(operator, node.lineno, *span, replacement)
 
 
 def _negated(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Change]]:
@@ -178,6 +186,8 @@ def _negated(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Cha
 def _dropped(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Change]]:
     for test in predicate.tests:
         for node in _inside(test, ast.BoolOp):
+            if len(node.values) > MAX_PARTS:
+                continue
             word = " and " if isinstance(node.op, ast.And) else " or "
             values = [text.of(value) for value in node.values]
             for left_out in range(len(values)):
@@ -189,23 +199,27 @@ def _dropped(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Cha
 def _compared(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Change]]:
     for test in predicate.tests:
         for node in _inside(test, ast.Compare):
-            left, right = text.of(node.left), text.of(node.comparators[0])
-            if len(node.ops) == 1 and left is not None and right is not None:
-                for sign in _other_signs(node):
-                    yield Operator.COMPARE, (node, f"({left}) {sign} ({right})")
+            sides = [text.of(side) for side in (node.left, *node.comparators)]
+            if None not in sides and len(sides) <= MAX_PARTS:
+                for at in range(len(node.ops)):
+                    for sign in _other_signs(node, at):
+                        signs = [_SIGNS[type(op)] for op in node.ops]
+                        signs[at] = sign
+                        rest = "".join(f" {one} ({side})" for one, side in zip(signs, sides[1:], strict=True))
+                        yield Operator.COMPARE, (node, f"({sides[0]}){rest}")
         for call in _inside(test, ast.Call):
             name = text.of(call.func)
             if name in _QUANTIFIERS:
                 yield Operator.COMPARE, (call.func, _QUANTIFIERS[name])
 
 
-def _other_signs(node: ast.Compare) -> tuple[str, ...]:
-    kind = type(node.ops[0])
+def _other_signs(node: ast.Compare, at: int) -> tuple[str, ...]:
+    kind = type(node.ops[at])
     if kind in _RELAXED:
         return (_RELAXED[kind],)
     if kind in _TIGHTENED:
         return (_TIGHTENED[kind],)
-    if kind is ast.Eq and not any(_is_text(side) for side in (node.left, node.comparators[0])):
+    if kind is ast.Eq and not any(_is_text(side) for side in (node.left, *node.comparators)):
         return ("<=", ">=")
     return ()
 
@@ -231,8 +245,7 @@ def _swapped(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Cha
 def _operands(compare: ast.Compare) -> Iterator[ast.expr]:
     """What a comparison compares, through its arithmetic."""
     waiting = [compare.left, *compare.comparators]
-    while waiting:
-        node = waiting.pop(0)
+    for node in waiting:  # it grows
         if isinstance(node, ast.BinOp):
             waiting += [node.left, node.right]
         else:

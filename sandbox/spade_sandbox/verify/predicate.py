@@ -1,9 +1,10 @@
 """The success predicate of a program: which expressions decide a win, found by data flow on the text alone.
 
 Games: what reaches reward and `terminated` of the tuples that `step` returns, and the conditions under which they are
-returned. Tools: the same for `_check_answer`, and the criteria that `_advance_if_done` reads (method.md §2.3, §2.6).
-The search follows local names, attributes, parameters, properties and methods of the module's own classes. It is not
-sensitive to the order of statements, and it ends: every node is visited once, and the depth is bounded.
+returned. Tools: the same for `_check_answer`, the criteria that `_advance_if_done` reads, and how the expected answer
+is found (method.md §2.3, §2.6). Last come the conditions under which play changes what these read. The search follows
+local names, attributes, parameters, properties and methods of the module's own classes. It is not sensitive to the
+order of statements, and it ends: every node is visited once, and depth and work are bounded.
 """
 
 import ast
@@ -15,13 +16,21 @@ from spade_sandbox.verify.syntax import Function, Scopes, call_name, leaf, numbe
 
 SETUP = frozenset({"__init__", "reset", "__post_init__"})
 """Methods that make the first state; what they assign is no verdict on play, except criteria kept for later."""
+EXPECTED = "_expected_answer"
 CRITERIA, ADVANCE = "_message_criteria", "_advance_if_done"
 MUTATORS = frozenset(
     {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popleft", "remove", "update"}
 )
 MAX_DEPTH = 60
-TRANSPARENT = frozenset({"all", "any", "bool", "float", "int", "max", "min", "next", "round", "sum"})
+MAX_TESTS = 64
+MAX_WORK = 20_000
+"""Assignments, conditions and functions looked at; a text made to be slow is searched no further."""
+TRANSPARENT = frozenset({
+    "abs", "all", "any", "bool", "float", "int", "len", "list", "max", "min", "next", "round", "set", "sorted", "str",
+    "sum", "tuple",
+})  # fmt: skip
 """Calls that only pass their arguments' truth or size on."""
+_TESTS = (ast.Compare, ast.BoolOp, ast.Call)
 _NO_TESTS = (
     ast.Constant, ast.Lambda, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.GeneratorExp, ast.ListComp, ast.SetComp,
     ast.DictComp, ast.Starred,
@@ -54,9 +63,10 @@ def find_predicate(tree: ast.Module) -> Predicate:
         return Predicate((), (), ())
     search = _Search(Scopes(tree, environment))
     search.run()
-    tests = tuple(search.tests.values())
-    attributes = search.read_by(tests)
-    return Predicate(tests, tuple(search.updates(attributes)), tuple(sorted(attributes)))
+    attributes = search.read_by(tuple(search.tests.values()))
+    updates = tuple(search.updates(attributes))
+    search.ask_when(updates)
+    return Predicate(tuple(search.tests.values()), updates, tuple(sorted(attributes)))
 
 
 @dataclass
@@ -65,9 +75,10 @@ class _Search:
 
     scopes: Scopes
     tests: dict[int, ast.expr] = field(default_factory=dict)
-    early: list[ast.expr] = field(default_factory=list)
+    early: dict[int, ast.expr] = field(default_factory=dict)
     """Conditions of results before a winning one; looked at last."""
     seen: set[tuple[int, str]] = field(default_factory=set)
+    work: int = 0
 
     def run(self) -> None:
         for name in ("_check_answer", ADVANCE):
@@ -75,10 +86,23 @@ class _Search:
             if method is not None:
                 self._outcome(method, 0)
         self._attribute(CRITERIA, 0)
+        for value, _ in self.scopes.stores(EXPECTED):
+            self._look(value, 0)
         step = self.scopes.methods.get("step")
         if step is not None:
             self._results(step, 0)
-        for test in self.early:
+        for test in tuple(self.early.values()):
+            self._truth(test, 0)
+
+    def ask_when(self, updates: tuple[ast.stmt, ...]) -> None:
+        """The conditions under which statements are reached, and those within what they assign."""
+        self.early.clear()
+        for statement in updates:
+            self._guards(statement, 0)
+            for node in ast.walk(statement):
+                if isinstance(node, ast.IfExp):
+                    self._truth(node.test, 0)
+        for test in tuple(self.early.values()):
             self._truth(test, 0)
 
     # ── from results to what they are made of ───────────────────────────────────────────────────────────────────────
@@ -110,7 +134,7 @@ class _Search:
 
     def _outcome(self, function: Function, depth: int) -> None:
         """What a function that answers true or false returns, and when."""
-        if not self._first(function, "outcome") or depth > MAX_DEPTH:
+        if not self._first(function, "outcome") or not self._goes_on(depth):
             return
         for statement in self.scopes.returns(function):
             if statement.value is not None:
@@ -120,6 +144,8 @@ class _Search:
 
     def _assigned(self, value: ast.expr, at: ast.AST, depth: int, *, boolean: bool = True) -> None:
         """A value that becomes a verdict: a lasting yes says when, a no says nothing, the rest is looked into."""
+        if not self._goes_on(depth):
+            return
         constant = number(value)
         if constant is not None:
             if constant > 0:
@@ -132,20 +158,22 @@ class _Search:
 
     def _guards(self, at: ast.AST, depth: int) -> None:
         """Conditions under which a statement is reached, the innermost first."""
+        if not self._goes_on(depth):
+            return
         node = at
         for parent in self.scopes.parents_within_function(at):
             if isinstance(parent, ast.If | ast.While | ast.IfExp) and node is not parent.test:
                 self._truth(parent.test, depth + 1)
             elif isinstance(parent, ast.match_case) and parent.guard is not None and node is not parent.guard:
                 self._truth(parent.guard, depth + 1)
-            self.early += self.scopes.leaving_before(parent, node)
+            self.early |= {id(test): test for test in self.scopes.leaving_before(parent, node, MAX_TESTS)}
             node = parent
 
     # ── from a truth value to its parts ─────────────────────────────────────────────────────────────────────────────
 
     def _truth(self, node: ast.expr, depth: int, *, boolean: bool = True) -> None:
         """Look into an expression. `boolean`: it stands where true or false is asked, so it is a test itself."""
-        if depth > MAX_DEPTH or not self._first(node, "truth"):
+        if depth > MAX_DEPTH or len(self.tests) >= MAX_TESTS or not self._first(node, "truth"):
             return
         if (boolean and not isinstance(node, _NO_TESTS)) or isinstance(node, ast.Compare | ast.BoolOp):
             self.tests[id(node)] = node
@@ -215,6 +243,10 @@ class _Search:
                 if self.scopes.named(name):
                     yield node
 
+    def _goes_on(self, depth: int) -> bool:
+        self.work += 1
+        return depth <= MAX_DEPTH and self.work <= MAX_WORK and len(self.tests) < MAX_TESTS
+
     def _first(self, node: ast.AST, why: str) -> bool:
         key = (id(node), why)
         if key in self.seen:
@@ -227,15 +259,18 @@ class _Search:
     def read_by(self, tests: tuple[ast.expr, ...]) -> frozenset[str]:
         """Attributes that the tests read, in themselves or in the locals that they name."""
         read: set[str] = set()
+        locals_read: dict[tuple[str, int], ast.Name] = {}
         for test in tests:
             for node in ast.walk(test):
                 if isinstance(node, ast.Attribute):
                     read.add(node.attr)
                 elif isinstance(node, ast.Name):
-                    for value, _ in self.scopes.definitions(node):
-                        read |= {part.attr for part in ast.walk(value) if isinstance(part, ast.Attribute)}
+                    locals_read.setdefault((node.id, id(self.scopes.function_of(node))), node)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     read.add(node.value)  # an entry of a state dict
+        for name in locals_read.values():
+            for value, _ in self.scopes.definitions(name):
+                read |= {part.attr for part in ast.walk(value) if isinstance(part, ast.Attribute)}
         return frozenset(name for name in read if self.scopes.is_state(name))
 
     def updates(self, attributes: frozenset[str]) -> Iterator[ast.stmt]:
@@ -273,6 +308,8 @@ def _values(node: ast.expr) -> tuple[ast.expr, ...]:
             return tuple(values)
         case ast.Call() if call_name(node) in TRANSPARENT:
             return tuple(node.args)
+        case ast.GeneratorExp(elt=element) | ast.ListComp(elt=element) | ast.SetComp(elt=element):
+            return () if isinstance(element, _TESTS) else (element,)
     return ()
 
 
@@ -283,8 +320,9 @@ def _asked(node: ast.expr) -> tuple[ast.expr, ...]:
             return (test,)
         case ast.Lambda(body=body):
             return (body,)
-        case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
-            return (node.elt, *(test for generator in node.generators for test in generator.ifs))
+        case ast.GeneratorExp(elt=element) | ast.ListComp(elt=element) | ast.SetComp(elt=element):
+            tests = tuple(test for generator in node.generators for test in generator.ifs)
+            return (element, *tests) if isinstance(element, _TESTS) else tests
     return ()
 
 

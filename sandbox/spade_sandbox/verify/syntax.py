@@ -22,6 +22,12 @@ class Scopes:
     def __init__(self, tree: ast.Module, environment: ast.ClassDef) -> None:
         self._nodes = tuple(_in_order(tree))
         self._parents = {id(child): node for node in self._nodes for child in ast.iter_child_nodes(node)}
+        self._around: dict[int, Function] = {}
+        for node in self._nodes:  # parents come before their children
+            parent = self._parents.get(id(node))
+            around = parent if isinstance(parent, Function) else self._around.get(id(parent))
+            if around is not None:
+                self._around[id(node)] = around
         self._functions: dict[str, list[Function]] = defaultdict(list)
         self._calls: dict[str, list[ast.Call]] = defaultdict(list)
         for node in self._nodes:
@@ -29,6 +35,7 @@ class Scopes:
                 self._functions[node.name].append(node)
             elif isinstance(node, ast.Call):
                 self._calls[call_name(node)].append(node)
+        self._leaves: dict[int, list[ast.expr]] = {}
         self.methods = _methods(tree, environment)
         """Methods of the environment, inherited ones of the module's own classes included."""
 
@@ -55,10 +62,7 @@ class Scopes:
 
     def function_of(self, node: ast.AST) -> Function | None:
         """The innermost function around a node; lambdas do not count."""
-        parent = self._parents.get(id(node))
-        while parent is not None and not isinstance(parent, Function):
-            parent = self._parents.get(id(parent))
-        return parent
+        return self._around.get(id(node))
 
     def parents_within_function(self, node: ast.AST) -> Iterator[ast.AST]:
         """What encloses a node, the innermost first, up to its function."""
@@ -73,19 +77,26 @@ class Scopes:
         """Whether a node stands in a while loop of its function; skipping it might make the loop endless."""
         return any(isinstance(parent, ast.While) for parent in self.parents_within_function(node))
 
-    def leaving_before(self, parent: ast.AST, node: ast.AST) -> list[ast.expr]:
-        """Tests of the `if`s beside a statement, before it, that can leave its block."""
+    def leaving_before(self, parent: ast.AST, node: ast.AST, limit: int) -> list[ast.expr]:
+        """Tests of the `if`s before a statement, in its block, that can leave it; at most so many, nearest first."""
         for field in ("body", "orelse", "finalbody"):
             block = getattr(parent, field, None)
             if isinstance(block, list) and node in block:
-                before = block[: block.index(node)]
-                return [
-                    part.test
-                    for statement in before
-                    for part in ast.walk(statement)
-                    if isinstance(part, ast.If) and any(isinstance(leaf, _LEAVING) for leaf in ast.walk(part))
-                ]
+                found: list[ast.expr] = []
+                at = block.index(node)
+                for statement in reversed(block[max(0, at - limit) : at]):
+                    found += self._leaving(statement)
+                return found[:limit]
         return []
+
+    def _leaving(self, statement: ast.stmt) -> list[ast.expr]:
+        if id(statement) not in self._leaves:
+            self._leaves[id(statement)] = [
+                part.test
+                for part in ast.walk(statement)
+                if isinstance(part, ast.If) and any(isinstance(leaf, _LEAVING) for leaf in ast.walk(part))
+            ]
+        return self._leaves[id(statement)]
 
     def definitions(self, name: ast.Name) -> tuple[Definition, ...]:
         """Values that a local name, or a parameter, is given."""
