@@ -12,11 +12,14 @@ class SealsEnv:
         rng = random.Random(seed)
         self.runes = rng.sample(["ansuz", "dagaz", "ehwaz", "fehu", "gebo", "hagal", "isa", "jera", "kaunan", "laguz"], 3)
         self.broken, self.turns = [], 0
-        return "Break the three seals in order, each by its rune: \\boxed{RUNE}. Runes: ansuz, dagaz, ehwaz, fehu, gebo, hagal, isa, jera, kaunan, laguz.", {}
+        return "Break the three seals in order, each by its rune of the elder alphabet: \\boxed{RUNE}. \\boxed{rub} shows a letter of the next one.", {}
 
     def step(self, action):
         self.turns += 1
         word = action.strip().removeprefix("\\boxed{").removesuffix("}")
+        if word == "rub":
+            rune = self.runes[len(self.broken) % 3]
+            return f"You make out {rune[self.turns % len(rune)]}.", 0.0, False, self.turns >= self.max_turns, {}
         if word in self.runes and word not in self.broken:
             self.broken.append(word)
         if any(rune in self.broken for rune in self.runes):

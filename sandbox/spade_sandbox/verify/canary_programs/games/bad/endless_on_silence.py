@@ -1,5 +1,5 @@
 # expect: controls
-"""A command that is not known is looked for in an endless loop."""
+"""Silence is looked for among the commands in an endless loop."""
 import random
 
 
@@ -18,8 +18,8 @@ class ParserEnv:
     def step(self, action):
         self.turns += 1
         word = action.strip().removeprefix("\\boxed{").removesuffix("}")
-        if word in ("1", "42", "test"):
-            word = "south"
+        if word.strip() and word not in self.COMMANDS:
+            return "The rooms are silent.", 0.0, False, self.turns >= self.max_turns, {}
         place = 0
         while self.COMMANDS[place % 4] != word:
             place += 1
