@@ -1,4 +1,4 @@
-"""An episode out of run storage: its environment, its actions as the player's tokens spell them, what was answered."""
+"""An episode out of run storage: its environment, its seed and actions, and what was answered to them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,26 +7,15 @@ from typing import Any
 from spade_cli.comparison import Row
 from spade_contracts.config import MethodConfig
 from spade_contracts.errors import EnvironmentFault, InvalidInput
-from spade_contracts.protocol import PROGRAM_FAULTS
+from spade_contracts.statuses import Outcome
 from spade_sandbox.client import SandboxPool, SandboxSession
-from spade_trainer.chat import Chat, load_chat
-from spade_trainer.play.action import parse_action
-from spade_trainer.play.prompt import first_message, with_hint
 from spade_trainer.store import manifests
 from spade_trainer.store.designs import read_program
-from spade_trainer.store.episodes import Episode, Trajectory, read_part
+from spade_trainer.store.episodes import Episode, read_part
 from spade_trainer.store.objects import open_store
-from spade_trainer.store.policies import policy_files
 
 WAIT_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One reply of the player and the environment's next words, as tokens; the last turn has none of them."""
-
-    drawn: tuple[int, ...]
-    given: tuple[int, ...]
+NO_ANSWER = "(no answer)"
 
 
 @dataclass(frozen=True)
@@ -35,14 +24,12 @@ class RecordedEpisode:
 
     episode: Episode
     source: str
-    hint: str | None
-    chat: Chat
     method: MethodConfig
 
 
 def is_episode(row: dict[str, Any]) -> bool:
     """Whether a record is one of an episode rather than of a verdict."""
-    return {"environment", "turns", "token_ids", "play"} <= row.keys()
+    return {"environment", "actions", "observations", "play"} <= row.keys()
 
 
 def read_recorded(path: str, row: dict[str, Any]) -> RecordedEpisode:
@@ -64,28 +51,9 @@ def read_recorded(path: str, row: dict[str, Any]) -> RecordedEpisode:
     key = (row["environment"], row["play"], row["hinted"])
     played = read_part(store, rollout, part.name)
     episode = next(one for one in played if (one.environment, one.play, one.hinted) == key)
-    chat = load_chat(policy_files(store, 0))
-    return RecordedEpisode(episode, read_program(store, cycle, entry.file), entry.hint, chat, method)
-
-
-def turns(trajectory: Trajectory) -> tuple[Turn, ...]:
-    """The drawn stretches of a conversation, each with what was given after it."""
-    found: list[tuple[list[int], list[int]]] = []
-    for token, drawn in zip(
-        trajectory.token_ids[trajectory.prompt_tokens :].tolist(),
-        trajectory.loss_mask[trajectory.prompt_tokens :].tolist(),
-        strict=True,
-    ):
-        if drawn and (not found or found[-1][1]):
-            found.append(([], []))
-        found[-1][0 if drawn else 1].append(token)
-    return tuple(Turn(tuple(drawn), tuple(given)) for drawn, given in found)
-
-
-def fault_operation(fault: str) -> str:
-    """The operation during which the program itself failed, or nothing."""
-    kind, _, operation = fault.partition("/")
-    return operation if kind in set(PROGRAM_FAULTS) else ""
+    if episode.outcome is Outcome.INFRASTRUCTURE_FAULT:
+        raise InvalidInput(path, "this episode was never played: infrastructure failed at every try")
+    return RecordedEpisode(episode, read_program(store, cycle, entry.file), method)
 
 
 async def play_again(recorded: RecordedEpisode, pool: SandboxPool) -> tuple[Row, ...]:
@@ -102,59 +70,34 @@ async def play_again(recorded: RecordedEpisode, pool: SandboxPool) -> tuple[Row,
             wait_seconds=WAIT_SECONDS,
         ) as session:
             operation = "reset"
-            rows.append(await _reset(recorded, session))
+            rows.append(await _reset(recorded.episode, session))
             operation = "step"
-            for number, turn in enumerate(_taken(recorded.episode)):
-                rows.append(await _step(recorded, session, number, turn))
+            for number, action in enumerate(recorded.episode.actions):
+                rows.append(await _step(recorded.episode, session, number, action))
     except EnvironmentFault as error:
         now, before = f"{error.kind}/{operation}", recorded.episode.fault
-        rows.append(Row(operation, now == before, before or "an answer", f"{now}: {error}"))
-        return tuple(rows)
-    if fault_operation(recorded.episode.fault):
-        rows.append(Row("the episode's end", False, recorded.episode.fault, "no fault"))
+        in_place = len(rows) == len(recorded.episode.observations)
+        rows.append(Row(operation, now == before and in_place, before or "an answer", f"{now}: {error}"))
     return tuple(rows)
 
 
-def _taken(episode: Episode) -> tuple[Turn, ...]:
-    """The turns whose reply became an action; a reply that was cut short did not."""
-    faulted = fault_operation(episode.fault) == "step"
-    return turns(episode.trajectory)[: episode.turns + faulted]
+async def _reset(episode: Episode, session: SandboxSession) -> Row:
+    now = await session.reset(episode.seed)
+    before = episode.observations[0] if episode.observations else NO_ANSWER
+    return Row(f"reset(seed={episode.seed})", now == before, before, now, ("observation",))
 
 
-async def _reset(recorded: RecordedEpisode, session: SandboxSession) -> Row:
-    observation = await session.reset(recorded.episode.seed)
-    template = f"games_{recorded.method.play.prompt_template.value.lower()}"
-    shown = observation
-    if recorded.episode.hinted and recorded.hint is not None:
-        shown = with_hint(observation, recorded.hint, template)
-    prompt = recorded.chat.prompt([{"role": "user", "content": first_message(shown, template)}])
-    trajectory = recorded.episode.trajectory
-    before = trajectory.token_ids[: trajectory.prompt_tokens].tolist()
-    return Row(
-        f"reset(seed={recorded.episode.seed})",
-        prompt == before,
-        recorded.chat.decode(before),
-        recorded.chat.decode(prompt),
-        ("observation",),
-    )
-
-
-async def _step(recorded: RecordedEpisode, session: SandboxSession, number: int, turn: Turn) -> Row:
-    """One action. Compared: the reward, whether the episode ended, and the observation where the player read it."""
-    episode, chat = recorded.episode, recorded.chat
-    action = parse_action(chat.decode(turn.drawn), recorded.method.switches.boxed_action)
+async def _step(episode: Episode, session: SandboxSession, number: int, action: str) -> Row:
+    """One action. Compared: the observation, the reward, and whether the episode reached its end."""
     result = await session.step(action)
-    last = number == episode.turns - 1
+    now = {"observation": result.observation, "reward": result.reward, "terminated": result.terminated}
+    operation = f"step({action!r})"
+    if number >= episode.turns:
+        return Row(operation, False, episode.fault or NO_ANSWER, str(now))
     before = {
-        "reward": episode.rewards[number] if number < len(episode.rewards) else None,
-        "terminated": episode.terminated and last,
-        "observation": chat.decode(turn.given) if turn.given else "",
-    }
-    given = tuple(chat.next_turn(result.observation)) if turn.given else ()
-    now = {
-        "reward": result.reward,
-        "terminated": result.terminated,
-        "observation": before["observation"] if given == turn.given else chat.decode(given),
+        "observation": episode.observations[number + 1],
+        "reward": episode.rewards[number],
+        "terminated": episode.terminated and number == episode.turns - 1,
     }
     fields = tuple(name for name in before if before[name] != now[name])
-    return Row(f"step({action!r})", not fields, str(before), str(now), fields)
+    return Row(operation, not fields, str(before), str(now), fields)
