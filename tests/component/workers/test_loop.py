@@ -30,7 +30,7 @@ from spade_contracts.statuses import PlaySummary, WorkerStatus
 from spade_contracts.verdicts import Stage, accepted
 from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_trainer.chat import load_chat
-from spade_trainer.store import manifests
+from spade_trainer.store import layout, manifests
 from spade_trainer.store.canaries import write_sightings
 from spade_trainer.store.episodes import read_episodes
 from spade_trainer.store.objects import open_store
@@ -207,7 +207,7 @@ async def test_a_false_accept_admits_nothing_until_a_later_attempt_finds_the_gat
         assert (await prepared(run)).accepted
         store = open_store(run.run.storage_uri)
         bad = Canary("crooked", Stage.ORDER, "")
-        write_sightings(store, 0, 0, [Sighting(bad, "class CrookedEnv: ...", accepted())])
+        write_sightings(store, layout.cycle_folder(0), 0, [Sighting(bad, "class CrookedEnv: ...", accepted())])
         summary = await designed(run, 0)
         assert (summary.accepted, summary.let_through) == (0, ("crooked",))
         assert summary.canaries == {"bad": 1, "false_accepts/order": 1}

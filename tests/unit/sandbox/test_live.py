@@ -109,7 +109,7 @@ def test_short_or_rare_wins_without_change_are_none() -> None:
 
 
 def test_reward_from_few_environments_that_are_always_won_is_found() -> None:
-    poor = {f"e{number}": (0.0, 0.1, 0.0) for number in range(9)}
+    poor = {f"e{number}": (0.0, 0.05, 0.0) for number in range(9)}
     assert concentration(poor | {"rich": (1.0, 1.0, 0.9)}) == {"rich"}
 
 

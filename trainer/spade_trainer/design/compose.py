@@ -17,7 +17,7 @@ from spade_trainer.store.objects import Store, names
 def finished_parts(store: Store, cycle: int) -> dict[int, str]:
     """Part files of a cycle by slot; of several attempts the earliest after the last unsound one counts."""
     parts: dict[int, str] = {}
-    unsound = unsound_attempt(store, cycle)
+    unsound = unsound_attempt(store, layout.cycle_folder(cycle))
     for name in names(store, layout.cycle_folder(cycle)):
         if name.startswith("designs-s") and layout.part_attempt(name) > unsound:
             parts.setdefault(layout.part_slot(name), name)

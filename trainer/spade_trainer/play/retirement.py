@@ -7,7 +7,7 @@ from spade_contracts.config.play import Retirement
 from spade_contracts.config.switches import EnvironmentFaultCredit
 from spade_contracts.verdicts import VerifierFailure
 from spade_sandbox.verify import Play, contradictions
-from spade_sandbox.verify.trial import FULL_REWARD
+from spade_sandbox.verify.moves import FULL_REWARD
 from spade_trainer.store.episodes import Episode
 
 

@@ -1,7 +1,8 @@
-"""What the gate said of a cycle's canaries, as Parquet: one row a canary, one part file an attempt of the Job.
+"""What the gate said of a unit's canaries, as Parquet: one row a canary, one part file an attempt of the Job.
 
-An attempt in whose part a known bad program was accepted is unsound, and so is every design part up to it: none of its
-verdicts is believed, and a later attempt designs the cycle anew.
+The unit is a cycle, or a verification of existing programs; `folder` is its own. An attempt in whose part a known bad
+program was accepted is unsound, and so is every part up to it: none of its verdicts is believed, and a later attempt
+does the unit anew.
 """
 
 from collections.abc import Sequence
@@ -21,15 +22,14 @@ SOUND = -1
 """What `unsound_attempt` says when no attempt is unsound."""
 
 
-def write_sightings(store: Store, cycle: int, attempt: int, sightings: Sequence[Sighting]) -> None:
+def write_sightings(store: Store, folder: str, attempt: int, sightings: Sequence[Sighting]) -> None:
     """Create an attempt's part; one that is there already stays."""
     rows = [_row(one) for one in sorted(sightings, key=lambda one: one.canary.name)]
-    create(store, f"{layout.cycle_folder(cycle)}/{layout.canaries_part(attempt)}", parquet_bytes(rows, columns()))
+    create(store, f"{folder}/{layout.canaries_part(attempt)}", parquet_bytes(rows, columns()))
 
 
-def read_sightings(store: Store, cycle: int) -> dict[int, tuple[Sighting, ...]]:
-    """All parts of a cycle by attempt, ascending; without evidence and the texts of the canaries' files."""
-    folder = layout.cycle_folder(cycle)
+def read_sightings(store: Store, folder: str) -> dict[int, tuple[Sighting, ...]]:
+    """All parts of a unit by attempt, ascending; without evidence and the texts of the canaries' files."""
     parts = [name for name in names(store, folder) if layout.is_canaries_part(name)]
     return {
         layout.part_attempt(name): tuple(_sighting(row) for row in parquet_rows(read_bytes(store, f"{folder}/{name}")))
@@ -37,16 +37,16 @@ def read_sightings(store: Store, cycle: int) -> dict[int, tuple[Sighting, ...]]:
     }
 
 
-def unsound_attempt(store: Store, cycle: int) -> int:
+def unsound_attempt(store: Store, folder: str) -> int:
     """The last attempt in which a known bad program was accepted, or SOUND."""
-    seen = read_sightings(store, cycle)
+    seen = read_sightings(store, folder)
     return max((a for a, sightings in seen.items() if any(one.false_accept for one in sightings)), default=SOUND)
 
 
-def believed(store: Store, cycle: int) -> tuple[Sighting, ...] | None:
+def believed(store: Store, folder: str) -> tuple[Sighting, ...] | None:
     """The earliest part after the last unsound attempt; None if there is none yet."""
-    bound = unsound_attempt(store, cycle)
-    return next((found for attempt, found in read_sightings(store, cycle).items() if attempt > bound), None)
+    bound = unsound_attempt(store, folder)
+    return next((found for attempt, found in read_sightings(store, folder).items() if attempt > bound), None)
 
 
 def columns() -> "pa.Schema":

@@ -65,7 +65,11 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
         return _summary(store, task, manifest, read_designs(store, manifest), started)
     own = slots[around.index :: task.workers]
     missing = [slot for slot in own if slot not in finished_parts(store, task.cycle)]
-    untried = canaries_of(method, task.cycle) if around.index == 0 and believed(store, task.cycle) is None else ()
+    untried = (
+        canaries_of(method, task.cycle)
+        if around.index == 0 and believed(store, layout.cycle_folder(task.cycle)) is None
+        else ()
+    )
     progress.planned, progress.done = len(own), len(own) - len(missing)
     if (missing or untried) and not _unsound(store, task):
         progress.stage = "designing"
@@ -80,7 +84,9 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     progress.stage = "waiting for other workers"
     await wait_for_parts(slots, lambda: finished_parts(store, task.cycle))
     progress.stage = "composing"
-    composed, designs = compose_batch(store, method, task.cycle, task.policy_version, believed(store, task.cycle) or ())
+    composed, designs = compose_batch(
+        store, method, task.cycle, task.policy_version, believed(store, layout.cycle_folder(task.cycle)) or ()
+    )
     final = finish_unit(store, manifests.batch_path(task.cycle), composed)
     designs = designs if final == composed else read_designs(store, final)
     return _summary(store, task, final, designs, started)
@@ -169,12 +175,12 @@ async def _patiently(do: Callable[[], Awaitable[Done]]) -> Done:
 
 def _kept(store: Store, task: DesignTask, sightings: Sequence[Sighting]) -> None:
     if sightings:
-        write_sightings(store, task.cycle, task.attempt, sightings)
+        write_sightings(store, layout.cycle_folder(task.cycle), task.attempt, sightings)
 
 
 def _unsound(store: Store, task: DesignTask) -> bool:
     """Whether the gate let a known bad program through in this attempt of the Job, or in a later one."""
-    return unsound_attempt(store, task.cycle) >= task.attempt
+    return unsound_attempt(store, layout.cycle_folder(task.cycle)) >= task.attempt
 
 
 def _tokens(designs: Sequence[Design]) -> int:
@@ -217,7 +223,9 @@ def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -
 
 def _stopped(store: Store, task: DesignTask, requested: int, started: float) -> DesignSummary:
     """What is said of a cycle that nothing is admitted of, because the gate is not to be believed."""
-    sightings = read_sightings(store, task.cycle)[unsound_attempt(store, task.cycle)]
+    sightings = read_sightings(store, layout.cycle_folder(task.cycle))[
+        unsound_attempt(store, layout.cycle_folder(task.cycle))
+    ]
     return DesignSummary(
         cycle=task.cycle,
         requested=requested,

@@ -42,13 +42,14 @@ class WalkEnv:
         return str(self.place), float(done), done, False, {}
 """
 ONE, RENAMED = GAME.format(name="Guess", high=50, turns=9), GAME.format(name="Number", high=50, turns=9)
-NEAR = GAME.format(name="Guess", high=60, turns=12)
+NEAR = GAME.format(name="Guess", high=60, turns=9)
 
 
 def kinds(*programs: str, **changes: Any) -> list[str]:
     """What becomes of accepted programs in slots 0, 1, …"""
     designs = [design(1, slot, "A", program) for slot, program in enumerate(programs)]
-    rules = method(environments={"verification": changes}).environments.verification
+    novelty = {"near": 0.8, **changes.pop("novelty", {})}
+    rules = method(environments={"verification": {"novelty": novelty, **changes}}).environments.verification
     return [f"{d.stage}/{d.reason}".rstrip("/") for d in told_apart(designs, rules)]
 
 

@@ -153,7 +153,7 @@ async def test_a_slot_gives_the_same_designs_whenever_it_is_designed(chat: Chat)
     assert [(d.document_id, d.program, d.hint) for d in one] == [(d.document_id, d.program, d.hint) for d in other]
 
 
-CONFIG = method(environments={"per_cycle": 3})
+CONFIG = method(environments={"per_cycle": 3, "verification": {"stages": ()}})
 
 
 async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, tmp_path: Path) -> None:
