@@ -53,8 +53,8 @@ async def fetch_solutions(program: Program) -> None:
                 await trial.reset(seed)
                 program.solutions[seed] = await trial.solution()
     except EnvironmentFault as error:
-        program.facts["solution"] = f"none: {error}"
-        program.solutions.clear()
+        seed = program.seeds[len(program.solutions)]
+        program.facts["solution"] = f"none from seed {seed}: {error}"
 
 
 async def _nothing(program: Program) -> Verdict | None:
@@ -102,13 +102,13 @@ async def _replay(trial: Trial) -> Verdict | None:
         program.facts["M9"] = NO_SOLUTION
         return None
     for seed in program.seeds[:LUCK_SEEDS]:
-        moves = next((one.moves for one in readings(program.solutions[seed], program.domain)), ())
+        moves = next((one.moves for one in readings(program.solutions.get(seed, ""), program.domain)), ())
         if len(moves) < 2:
             program.facts["M9"] = "does not apply: the solution has one step" if moves else NO_SOLUTION
             return None
         turns = min(MEDIUM, len(moves) + 2)
         episode = await play(trial, seed, islice(cycle(moves[:1]), turns))
-        if not episode.won:
+        if not episode.won or len(episode.moves) == 1:  # a first step that wins by itself is for M5
             return None
     return await _rejection(trial, episode, Reason.WINS_BY_REPLAY, f"{episode.moves[0]}, repeated,", LUCK_SEEDS)
 

@@ -26,7 +26,7 @@ from spade_sandbox.verify.novelty import check_novelty
 from spade_sandbox.verify.order import check_order
 from spade_sandbox.verify.parse import check_source, parse_answer
 from spade_sandbox.verify.solution import check_solution
-from spade_sandbox.verify.trial import OutOfTime, Program
+from spade_sandbox.verify.trial import OutOfSteps, OutOfTime, Program
 
 ATTEMPTS = 3
 WAIT_SECONDS = 300.0
@@ -161,6 +161,9 @@ async def _attempted(stage: GateStage, program: Program, context: GateContext) -
             continue
         except EnvironmentFault as error:
             return program.fault(stage.stage, error)
+        except OutOfSteps:
+            message = f"the battery's {program.settings.max_steps} steps are used up, and this stage needs more"
+            return program.rejection(stage.stage, Reason.BUDGET_SPENT, message)
         except OutOfTime:
             spent = f"the program used {program.cpu_seconds:.2f} s of CPU time; the battery may take at most "
             message = f"{spent}{program.settings.max_cpu_seconds:g} s"

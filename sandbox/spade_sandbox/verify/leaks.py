@@ -24,6 +24,7 @@ BLUNDER = Move(r"\boxed{zxqv}")
 MAX_SHARED = 0.5
 """Share of other seeds' values that an opening may hold and still be no list of options."""
 MIN_CHARACTERS = 2
+RARE_CHARACTERS = 8
 MIN_TITLE_CHARACTERS = 8
 _SECRET = re.compile(
     r"secret|hidden|answer|solution|password|passcode|pin$|code$|culprit|treasure|correct|winning", re.IGNORECASE
@@ -106,6 +107,9 @@ def _given_away(program: Program, seen: Sequence[_Seen], trace: Trace) -> Verdic
             return program.rejection(
                 STAGE, Reason.SOLUTION_SHOWN, f"the {where} holds the solution, from every seed", trace
             )
+        if program.domain is Domain.GAMES and holds_rare(solutions, shown):
+            message = f"the {where} holds a long part of the solution that no other seed has, from every seed"
+            return program.rejection(STAGE, Reason.SOLUTION_SHOWN, message, trace)
         for name in secrets:
             values = {one.seed: tokens(_plain(one.hidden[name])) for one in seen}
             if is_shown(values, shown):
@@ -130,6 +134,18 @@ def is_shown(values: Mapping[int, tuple[str, ...]], texts: Mapping[int, tuple[st
         if values[other] != values[seed]
     ]
     return sum(crossed) <= MAX_SHARED * len(crossed)
+
+
+def holds_rare(solutions: Mapping[int, tuple[str, ...]], texts: Mapping[int, tuple[str, ...]]) -> bool:
+    """Whether each seed's text holds a long part of its own solution that stands in no other seed's text."""
+    if len(solutions) < max(2, len(texts)):
+        return False
+    for seed, solution in solutions.items():
+        others = {token for other, text in texts.items() if other != seed for token in text}
+        own = set(texts[seed])
+        if not any(len(part) >= RARE_CHARACTERS and part in own and part not in others for part in solution):
+            return False
+    return True
 
 
 def tokens(text: str) -> tuple[str, ...]:
