@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from spade_contracts.json_shape import has_more_values
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
     Answer,
@@ -119,6 +120,9 @@ class PodLink:
             self.give_up("left too many requests unanswered")
 
     def _on_message(self, message: bytes | bytearray) -> None:
+        if has_more_values(message):
+            self.give_up("sent an answer of more values than any holds")
+            return
         try:
             answer = Answer.model_validate_json(message)
         except ValidationError as error:
@@ -162,7 +166,7 @@ async def connect_pod(host: str, port: int, token: str, *, dial: Dial | None = N
         if hello.version != PROTOCOL_VERSION:
             raise link.give_up(f"speaks protocol {hello.version}, not {PROTOCOL_VERSION}")
     except (OSError, TimeoutError) as error:
-        wire.end(SandboxLost(f"{address} cannot be reached: {error or 'it does not greet in time'}"))
+        wire.end(SandboxLost(f"{address} cannot be reached: {str(error) or 'it does not greet in time'}"))
         raise again(wire.ended.result()) from error
     except (SandboxLost, Refused):
         link.close()

@@ -34,7 +34,12 @@ async def sandboxes(
 ) -> AsyncIterator[SandboxPool]:
     """The sandboxes alone. Raises InvalidInput if the token is not mounted."""
     token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
-    pool = SandboxPool(task.sandbox_host.split(","), token, observe_step=figures.step_seconds.observe)
+    pool = SandboxPool(
+        task.sandbox_host.split(","),
+        token,
+        observe_step=figures.step_seconds.observe,
+        observe_session=figures.session_ended,
+    )
     progress.sandboxes = pool.stats
     async with pool:
         yield pool

@@ -42,7 +42,7 @@ LIMITS = SandboxLimits(observation_characters=1000, action_characters=100)
 
 async def step_on(pods: FakePods, action: str = "go") -> Any:
     """The result of one step in a new session."""
-    async with pods.pool() as pool, pool.session("source", LIMITS, max_turns=5, wait_seconds=5) as session:
+    async with pods.pool() as pool, pool.session("source", LIMITS, max_turns=5, wait_seconds=100) as session:
         await session.reset(1)
         return await session.step(action)
 
@@ -76,6 +76,7 @@ LIES: dict[str, Said] = {
     "an info in an info": {"ok": {**STEP, "info": {"a": {"b": 1}}}},
     "a name as long as a message": {"ok": {**STEP, "x" * 4_000_000: 1}},
     "a hundred thousand wrong names": {"ok": {**STEP, **{str(i): 1 for i in range(100_000)}}},
+    "a million wrong tools": '{"id": 5, "ok": {"op": "tools", "tools": [' + "{}," * 1_000_000 + "{}]}}",
 }
 
 

@@ -24,7 +24,7 @@ WAIT_SECONDS = 15.0
 ATTEMPT_BOUND = MAX_PUTS * (PUT_SECONDS + LIMITS.load_seconds + FORK_SECONDS + GRACE_SECONDS)
 OPEN_BOUND = WAIT_SECONDS + ATTEMPT_BOUND
 OPERATION_BOUND = LIMITS.load_seconds + GRACE_SECONDS
-EXAMPLES = 60
+EXAMPLES = 40
 
 scalars = st.one_of(
     st.none(),
@@ -50,8 +50,8 @@ results = st.one_of(
     st.builds(lambda info: {**STEP, "info": info}, anything),
     st.builds(lambda number: {"op": "open", "session": number, "load": LOAD}, scalars),
     st.builds(
-        lambda sessions, capacity: {"op": "close", "load": {"sessions": sessions, "capacity": capacity}},
-        scalars, scalars,
+        lambda load: {"op": "close", "load": load, "cpu_seconds": 1.0},
+        st.fixed_dictionaries({"sessions": scalars, "capacity": scalars}),
     ),
 )  # fmt: skip
 faults = st.builds(
@@ -229,8 +229,9 @@ def test_every_operation_ends_in_time_with_a_value_or_a_typed_error(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @given(doings, st.integers(1, 6))
-@settings(max_examples=5000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=3000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_every_operation_ends_in_time_over_many_examples(
     pods_doings: list[list[tuple[str, Any]]], sessions: int
 ) -> None:
