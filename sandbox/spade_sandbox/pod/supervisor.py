@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from spade_contracts.json_shape import has_more_values
 from spade_contracts.protocol import (
     MAX_MESSAGE_BYTES,
     PROGRAM_FAULTS,
@@ -121,12 +122,8 @@ class Cell:
         assert self.bounds is not None
         limit_bytes = self.bounds.answer_bytes(order["op"])
         number, frame = await self._exchange(order, deadline_seconds, limit_bytes)
-        try:
-            answer = Answer.model_validate_json(frame)
-            fits = answer.id == number and (answer.ok is None or answer.ok.op == order["op"])
-        except ValidationError:
-            fits = False
-        if not fits or (answer.error is not None and answer.error.kind not in PROGRAM_FAULTS):
+        answer = _valid(frame, number, order["op"])
+        if answer is None:
             await self.destroy(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
             raise self._fault()
         if answer.error is not None:
@@ -204,6 +201,19 @@ class Cell:
             return CellFault(FaultKind.MEMORY, message, Limit.MEMORY)
         how = f"by {signal.Signals(end.signal).name}" if end.signal else "by itself"
         return CellFault(FaultKind.CRASH, f"the program's process ended {how}")
+
+
+def _valid(frame: bytes, number: int, operation: str) -> Answer | None:
+    """The answer to this question, with no fault that only we may tell; None if the frame is anything else."""
+    if has_more_values(frame):
+        return None
+    try:
+        answer = Answer.model_validate_json(frame)
+    except ValidationError:
+        return None
+    if answer.error is not None:
+        return answer if answer.id == number and answer.error.kind in PROGRAM_FAULTS else None
+    return answer if answer.id == number and answer.ok is not None and answer.ok.op == operation else None
 
 
 def _texts(answer: Answer) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from spade_sandbox.pod.supervisor import CellBounds, CellFault, PodBroken
 
 TRIAL_LIMITS: dict[str, int] = {
     "memory_bytes": 64 * 2**20,
-    "cpu_seconds": 1,
+    "cpu_seconds": 30,
     "open_files": 16,
     "file_bytes": 256 * 2**10,
 }
@@ -37,11 +37,12 @@ class Trial:
     program: str
     limit: Limit
     deadline_seconds: float = TRIAL_SECONDS
+    cpu_seconds: int = TRIAL_LIMITS["cpu_seconds"]
 
 
 TRIALS: tuple[Trial, ...] = (
     Trial("clock", _SPIN, Limit.WALL, CLOCK_SECONDS),
-    Trial("cpu", _SPIN, Limit.CPU),
+    Trial("cpu", _SPIN, Limit.CPU, cpu_seconds=1),
     Trial("processes", "import os\nos.fork()", Limit.PROCESSES),
     Trial("processes", "import _thread\n_thread.start_new_thread(print, ())", Limit.PROCESSES),
     Trial("processes", "import os\nos.execv('/x', ['x'])", Limit.PROCESSES),
@@ -85,11 +86,12 @@ async def _try_from_outside(zygote: Zygote, trial: Trial) -> dict[str, str]:
     cell = await zygote.fork()
     bounds = CellBounds(
         memory_bytes=TRIAL_LIMITS["memory_bytes"],
-        cpu_seconds=TRIAL_LIMITS["cpu_seconds"],
+        cpu_seconds=trial.cpu_seconds,
         output_bytes=TRIAL_OUTPUT_BYTES,
         text_characters=TRIAL_TEXT_CHARACTERS,
     )
-    build = {"limits": TRIAL_LIMITS, "recursion_depth": 1000, "text_characters": TRIAL_TEXT_CHARACTERS}
+    limits = {**TRIAL_LIMITS, "cpu_seconds": trial.cpu_seconds}
+    build = {"limits": limits, "recursion_depth": 1000, "text_characters": TRIAL_TEXT_CHARACTERS}
     program = {"op": "open", "domain": "Games", "source": f"{trial.program}\n{_CALM}", "max_turns": 1}
     try:
         await cell.build(build, bounds)
