@@ -268,7 +268,10 @@ class VerifySummary(Contract):
     diversity: float | None = None
     """Vendi score of the accepted programs over their number; None when it was not measured."""
     canaries: dict[str, int] = {}
-    """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures)."""
+    """Known programs that the gate was tried on, and its errors (spade_contracts.canaries). A false accept means that
+    no manifest was written."""
+    let_through: tuple[str, ...] = Field(default=(), max_length=8)
+    """Names of known bad programs that were accepted, as far as there is room."""
     seconds: float
     storage_uri: str
     error: str = Field(default="", max_length=1500)

@@ -86,7 +86,9 @@ async def _create(hands: Hands, manifest: Object) -> None:
         kind, meta = manifest["kind"], manifest["metadata"]
         answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
         if kind != Kind.CLAIM and record_of(Kind(kind), answer).meta.run != meta["labels"][RUN]:
-            what = f"{kind} {meta['namespace']}/{meta['name']} is there already and not of a run; rename or remove it"
+            what = (
+                f"{kind} {meta['namespace']}/{meta['name']} is there already and of another family; rename or remove it"
+            )
             raise Refused(error.doing, error.code, what) from error
     _learn(hands, manifest, answer)
 

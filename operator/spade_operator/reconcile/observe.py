@@ -31,6 +31,7 @@ from spade_operator.records import (
 )
 
 Status = TypeVar("Status", bound=BaseModel)
+Head = TypeVar("Head", bound=RunRecord | BatchRecord)
 Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
 SILENT_AFTER_FAILURES = 5
 """Polls in a row that must fail before a pod's last answer counts no longer."""
@@ -162,7 +163,7 @@ def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> Observe
     return _picture(facts, site, batch) if batch is not None else None
 
 
-def _picture(facts: Facts, site: Site, head: Head_co) -> Picture[Head_co]:
+def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     uid, namespace, name = head.meta.uid, head.meta.namespace, head.meta.run
     family = sorted((r for r in facts.family(namespace, name)), key=lambda r: (r.meta.kind, r.meta.name))
     children = [r for r in family if r.meta.uid != uid]

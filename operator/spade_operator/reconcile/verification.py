@@ -10,6 +10,7 @@ from spade_contracts.resources.env_batch import MutationScores
 from spade_contracts.statuses import ScoreDistribution, VerifySummary
 from spade_operator.children.names import verify_job_name
 from spade_operator.children.verify import verify_job
+from spade_operator.reconcile.canaries import unsound_gate
 from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, first_trouble, without_pod
 from spade_operator.reconcile.observe import ObservedPool
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
@@ -83,12 +84,17 @@ def _result(seen: ObservedPool, progress: Progress[VerifySummary], summary: Veri
         "rejected": dict(summary.rejected),
         "valid_per_attempt": f"{summary.accepted / summary.programs:.3f}" if summary.programs else None,
         "mutation_scores": _scores(summary.mutation_scores),
+        "canaries": dict(summary.canaries),
         "diversity": None if summary.diversity is None else f"{summary.diversity:.3f}",
         "seconds": f"{summary.seconds:.1f}",
         "storage_uri": summary.storage_uri,
         "started_at": began or seen.head.status.started_at,
         "finished_at": ended,
     }
+    unsound = unsound_gate(summary.canaries, summary.let_through, summary.storage_uri)
+    if unsound is not None:
+        wanted = tuple(Wanted(kind, *mark) for kind, mark in unsound.items())
+        return Step(progress.actions, wanted, {**status, "attempts": None, "accepted": None}, doing="failed")
     return Step(
         progress.actions,
         (

@@ -9,6 +9,7 @@ from spade_contracts.labels import HASH_ANNOTATION, RUN, RUN_UID, Role
 from spade_contracts.resources import BatchCondition, EnvBatchStatus, Reason
 from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.statuses import ScoreDistribution, VerifySummary
+from spade_contracts.tasks import VerifyTask
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.reconcile.observe import ObservedPool, observe_pool
@@ -102,13 +103,13 @@ def test_job_is_made_in_a_proven_pool_and_says_what_is_to_be_judged() -> None:
     actions, status, _ = decided(proven(batch))
     (create,) = [action for action in actions if isinstance(action, Create)]
     template = create.manifest["spec"]["template"]
-    task = template["metadata"]["annotations"]["spade.dev/task"]
+    task = VerifyTask.model_validate_json(template["metadata"]["annotations"]["spade.dev/task"])
     assert create.manifest["metadata"]["name"] == JOB
     assert create.manifest["spec"]["completions"] == 3
     assert template["spec"]["volumes"][2]["persistentVolumeClaim"]["claimName"] == "programs"
-    assert '"programs_uri":"file:///storage/a.jsonl"' in task
-    assert '"cpu_seconds":7' in task
-    assert '"max_steps":99' in task
+    assert (task.programs_uri, task.workers) == ("file:///storage/a.jsonl", 3)
+    assert (task.limits.cpu_seconds, task.settings.max_steps) == (7, 99)
+    assert task.sandbox_host == "pool-batch-sandbox.default.svc"
     assert condition(status, BatchCondition.VERIFIED) == ("False", Reason.JUDGING)
     assert condition(status, BatchCondition.GENERATED) == ("False", Reason.NOT_APPLICABLE)
 
@@ -142,6 +143,19 @@ def test_a_pool_without_one_good_program_is_verified_all_the_same() -> None:
     assert condition(status, BatchCondition.COMPLETE)[0] == "True"
     assert condition(status, BatchCondition.FAILED)[0] == "False"
     assert (status.mutation_scores, status.diversity) == (None, None)
+
+
+def test_gate_that_accepts_a_known_bad_program_is_believed_in_nothing() -> None:
+    unsound = SUMMARY.model_copy(
+        update={"accepted": 0, "canaries": {"bad": 4, "false_accepts/controls": 1}, "let_through": ("fixed_word",)}
+    )
+    done = worker(phase="Succeeded", containers=(p.ended(0, unsound.model_dump_json()),))
+    _, status, _ = decided(proven(pods={done: None}, jobs=[job()]))
+    assert condition(status, BatchCondition.FAILED) == ("True", Reason.GATE_FALSE_ACCEPT)
+    assert condition(status, BatchCondition.VERIFIED) == ("False", Reason.GATE_FALSE_ACCEPT)
+    assert condition(status, BatchCondition.COMPLETE)[0] == "False"
+    assert (status.accepted, status.canaries["false_accepts/controls"]) == (None, 1)
+    assert "fixed_word" in next(c.message for c in status.conditions if c.type == BatchCondition.FAILED)
 
 
 def test_result_is_read_even_while_the_pool_is_not_proven() -> None:

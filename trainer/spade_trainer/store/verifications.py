@@ -18,6 +18,7 @@ from spade_contracts.statuses import ScoreDistribution
 from spade_contracts.tasks import VerifyTask
 from spade_contracts.verdicts import Verdict
 from spade_trainer.store import layout
+from spade_trainer.store.canaries import unsound_attempt
 from spade_trainer.store.designs import evidence_text, facts_text
 from spade_trainer.store.episodes import parquet_bytes, parquet_groups, parquet_rows
 from spade_trainer.store.objects import Store, create, create_same, names, read_bytes
@@ -104,10 +105,11 @@ def write_part(store: Store, folder: str, chunk: int, attempt: int, rows: Sequen
 
 
 def finished_parts(store: Store, folder: str) -> dict[int, str]:
-    """Part files by chunk; of several attempts the earliest counts."""
+    """Part files by chunk; of several attempts the earliest counts, after the last whose gate was unsound."""
     parts: dict[int, str] = {}
+    unsound = unsound_attempt(store, folder)
     for name in names(store, folder):
-        if name.startswith("judged-s"):
+        if name.startswith("judged-s") and layout.part_attempt(name) > unsound:
             parts.setdefault(layout.part_slot(name), name)
     return parts
 
@@ -117,12 +119,18 @@ def read_part(store: Store, folder: str, name: str) -> tuple[Judged, ...]:
     return tuple(Judged(**row) for row in parquet_rows(read_bytes(store, f"{folder}/{name}")))
 
 
-def compose(
-    store: Store, folder: str, task: VerifyTask, chunks: int, diversity: Callable[[Sequence[str]], float | None]
+def compose(  # noqa: PLR0917  # one caller
+    store: Store,
+    folder: str,
+    task: VerifyTask,
+    chunks: int,
+    canaries: dict[str, int],
+    diversity: Callable[[Sequence[str]], float | None],
 ) -> VerificationManifest:
     """Write all parts as one file, a part at a time; return the manifest, still to be written.
 
-    `diversity` is given the accepted programs. KeyError if a chunk's part is missing: wait for all.
+    canaries: the gate's error on known programs. `diversity` is given the accepted programs. KeyError if a chunk's part
+    is missing: wait for all.
     """
     parts = finished_parts(store, folder)
     sums = _Sums()
@@ -139,6 +147,7 @@ def compose(
         rejected=dict(sorted(sums.rejected.items())),
         mutation_scores=distribution(sums.scores),
         diversity=diversity(sums.sources),
+        canaries=canaries,
         verdicts=verdicts,
     )
 

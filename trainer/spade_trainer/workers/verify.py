@@ -1,4 +1,8 @@
-"""A verify worker: its chunks of a set of existing programs, one part each; worker 0 then composes the manifest."""
+"""A verify worker: its chunks of a set of existing programs, one part each; worker 0 then composes the manifest.
+
+Worker 0 also tries the gate on canaries. A known bad program that is accepted stops the verification: no manifest is
+written, and the summary says so. The Job's next attempts under a higher number judge everything anew.
+"""
 
 import asyncio
 import random
@@ -15,10 +19,12 @@ from spade_contracts.tasks import VerifyTask
 from spade_contracts.verdicts import Reason, Verdict
 from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify import GateContext, Judgement, canaries, verify_program
+from spade_sandbox.verify.canaries import Sighting
 from spade_sandbox.verify.contamination import ContaminationIndex, load_index
 from spade_sandbox.verify.judge import Judge, judge_at
 from spade_sandbox.verify.novelty import Known, Library, diversity
 from spade_trainer.store import layout, manifests, timings, verifications
+from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.programs import ProgramFile, read_programs
 from spade_trainer.store.verifications import Judged, judged
@@ -37,6 +43,7 @@ AT_ONCE = 16
 ATTEMPTS = 3
 """Tries of a program under which sandboxes failed; after the last the Job tries again."""
 PAUSE_SECONDS = 2.0
+MAX_NAMES = 8
 MOST_COMPARED = 1000
 """Programs of a diversity figure; the work grows with their square."""
 
@@ -67,21 +74,24 @@ async def verify_programs(
     missing = {chunk: chunks[chunk] for chunk in own if chunk not in present}
     progress.planned = sum(len(chunks[chunk]) for chunk in own)
     progress.done = progress.planned - sum(len(chunk) for chunk in missing.values())
-    tried: dict[str, int] = {}
-    if missing or around.index == 0:
+    untried = around.index == 0 and believed(store, folder) is None
+    if (missing or untried) and unsound_attempt(store, folder) < task.attempt:
         progress.stage = "verifying"
         async with _gate(task, programs, sandboxes(task, around, progress, figures)) as gate:
-            await _judge_chunks(gate, store, folder, missing, progress)
-            if around.index == 0:
-                tried = await _tried(gate, digest)
+            if untried:
+                write_sightings(store, folder, task.attempt, await _tried(gate, digest))
+            if unsound_attempt(store, folder) < task.attempt:
+                await _judge_chunks(gate, store, folder, missing, progress)
     timings.write(store, folder, f"verify-w{around.index}-a{task.attempt:02d}", {"verify": time.monotonic() - started})
+    if unsound_attempt(store, folder) >= task.attempt:
+        return _stopped(store, folder, len(programs), started)
     if around.index != 0:
         return _share(store, folder, own, started)
     progress.stage = "waiting for other workers"
     await wait_for_parts(chunks, lambda: verifications.finished_parts(store, folder))
     progress.stage = "composing"
-    composed = verifications.compose(store, folder, task, len(chunks), _diversity)
-    composed = composed.model_copy(update={"canaries": tried})
+    tried = canaries.figures(believed(store, folder) or ())
+    composed = verifications.compose(store, folder, task, len(chunks), tried, _diversity)
     final = finish_unit(store, manifests.verification_path(digest), composed)
     return _summary(store, folder, final, started)
 
@@ -121,8 +131,8 @@ async def _gate(
         yield _Gate(task, await stack.enter_async_context(pool), library, index, judge)
 
 
-async def _tried(gate: _Gate, digest: str) -> dict[str, int]:
-    """The gate's error on known programs that nobody can tell from the others; drawn for this verification."""
+async def _tried(gate: _Gate, digest: str) -> tuple[Sighting, ...]:
+    """What the gate says of known programs that nobody can tell from the others; drawn for this verification."""
     rng = random.Random(int(digest[:16], 16))  # noqa: S311  # a draw that can be repeated
     settings = gate.task.settings
     drawn = canaries.draw(canaries.shipped(gate.task.domain), settings.canaries, settings.stages, rng)
@@ -130,7 +140,7 @@ async def _tried(gate: _Gate, digest: str) -> dict[str, int]:
     async def judged_text(source: str) -> Verdict:
         return (await gate.ask(source, gate.known)).verdict
 
-    return canaries.figures(await canaries.sight_all(canaries.disguised(drawn, rng), judged_text))
+    return await canaries.sight_all(canaries.disguised(drawn, rng), judged_text)
 
 
 def _library(task: VerifyTask, programs: Sequence[ProgramFile]) -> Library:
@@ -200,6 +210,19 @@ def _share(store: Store, folder: str, chunks: Sequence[int], started: float) -> 
     return VerifySummary(
         programs=len(verdicts),
         accepted=sum(verdicts),
+        seconds=round(time.monotonic() - started, 3),
+        storage_uri=uri_of(store, folder),
+    )
+
+
+def _stopped(store: Store, folder: str, programs: int, started: float) -> VerifySummary:
+    """What is said when the gate accepted a program that is known to be bad: nothing is accepted."""
+    seen = read_sightings(store, folder)[unsound_attempt(store, folder)]
+    return VerifySummary(
+        programs=programs,
+        accepted=0,
+        canaries=canaries.figures(seen),
+        let_through=tuple(one.canary.name for one in seen if one.false_accept)[:MAX_NAMES],
         seconds=round(time.monotonic() - started, 3),
         storage_uri=uri_of(store, folder),
     )

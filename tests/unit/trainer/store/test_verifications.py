@@ -13,7 +13,9 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.tasks import RunRef, VerifyTask
 from spade_contracts.verdicts import Reason, Stage, accepted, rejected
+from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_trainer.store import verifications
+from spade_trainer.store.canaries import write_sightings
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.store.programs import ProgramFile
 from spade_trainer.store.verifications import compose, digest, distribution, judged
@@ -68,12 +70,13 @@ def test_whatever_could_change_a_verdict_is_another_verification(
 
 def test_manifest_counts_what_the_verdicts_hold(store: Store) -> None:
     write(store)
-    manifest = compose(store, FOLDER, task(), 2, lambda sources: float(len(sources)))
+    manifest = compose(store, FOLDER, task(), 2, {"bad": 3}, lambda sources: float(len(sources)))
     assert (manifest.programs, manifest.rejected) == (3, {"parse/syntax": 2})
     assert [entry.name for entry in manifest.accepted] == ["a.py"]
     assert manifest.mutation_scores is not None
     assert (manifest.mutation_scores.programs, manifest.mutation_scores.median) == (1, 0.5)
     assert manifest.diversity == 1.0, "of the accepted programs only"
+    assert manifest.canaries == {"bad": 3}
     rows = verifications.read_part(store, FOLDER, manifest.verdicts)
     assert [(row.name, row.accepted, row.reason) for row in rows] == [
         ("a.py", True, ""), ("b.py", False, "syntax"), ("c.py", False, "syntax"),
@@ -83,15 +86,24 @@ def test_manifest_counts_what_the_verdicts_hold(store: Store) -> None:
 
 def test_parts_of_a_second_attempt_change_nothing(store: Store) -> None:
     write(store)
-    first = compose(store, FOLDER, task(), 2, lambda _: None)
+    first = compose(store, FOLDER, task(), 2, {}, lambda _: None)
     write(store, attempt=1)
-    assert compose(store, FOLDER, task(attempt=1), 2, lambda _: None) == first
+    assert compose(store, FOLDER, task(attempt=1), 2, {}, lambda _: None) == first
+
+
+def test_verdicts_of_an_attempt_whose_gate_accepted_a_known_bad_program_count_no_more(store: Store) -> None:
+    write(store)
+    bad = Sighting(Canary("fixed_command_wins", Stage.CONTROLS, ""), "text", accepted())
+    write_sightings(store, FOLDER, 0, [bad])
+    assert verifications.finished_parts(store, FOLDER) == {}
+    write(store, attempt=1)
+    assert set(verifications.finished_parts(store, FOLDER)) == {0, 1}
 
 
 def test_missing_part_is_no_manifest(store: Store) -> None:
     write(store)
     with pytest.raises(KeyError):
-        compose(store, FOLDER, task(), 3, lambda _: None)
+        compose(store, FOLDER, task(), 3, {}, lambda _: None)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1))
