@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import math
 import os
 import resource
 import socket
@@ -183,7 +184,7 @@ def _build_memory(site: Site) -> None:
 
 def _build_cpu(site: Site) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _limit(resource.RLIMIT_CPU, site.limits.cpu_seconds + int(used.ru_utime + used.ru_stime))
+    _limit(resource.RLIMIT_CPU, site.limits.cpu_seconds + math.ceil(used.ru_utime + used.ru_stime))
 
 
 def _build_files(site: Site) -> None:
@@ -349,9 +350,9 @@ WALLS: tuple[Wall, ...] = (
     Wall("root", _try_root, _build_root, linux.CLONE_NEWNS),
     Wall("files", _try_files, _build_files),
     Wall("memory", _try_memory, _build_memory),
-    Wall("cpu", _try_cpu, _build_cpu, when=FIRST),
     Wall("capabilities", _try_capabilities, _build_capabilities, when=FIRST),
+    Wall("cpu", _try_cpu, _build_cpu, when=FIRST),
     Wall("calls", _try_calls, _build_filter),
     Wall("sockets", _try_sockets),
 )
-"""In building order: the filter is last, because the others need calls that it denies."""
+"""In building order: the filter is last, because the others need calls that it denies; CPU time begins before it."""
