@@ -4,6 +4,7 @@ Word n-grams of the program's text and of what it was seen to say are looked up 
 read once. Words are compared without case and punctuation.
 """
 
+import gzip
 import hashlib
 import json
 import re
@@ -20,6 +21,9 @@ from spade_sandbox.verify.trial import Program
 
 STAGE = Stage.CONTAMINATION
 _WORD = re.compile(r"\w+")
+_USERS_ERRORS = (
+    FileNotFoundError, IsADirectoryError, PermissionError, ValueError, ImportError, gzip.BadGzipFile, EOFError,
+)  # fmt: skip
 _JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
@@ -109,7 +113,7 @@ def _entries(uri: str) -> Iterator[str]:
                         yield from _strings(_parsed(line, uri, number))
             else:
                 yield from _paragraphs(file)
-    except (FileNotFoundError, IsADirectoryError, PermissionError, ValueError, ImportError) as error:
+    except _USERS_ERRORS as error:
         raise InvalidInput(uri, f"this list of evaluation texts cannot be read: {error}") from error
     except OSError as error:
         raise InfrastructureFault(f"reading the list of evaluation texts {uri} failed: {error}") from error

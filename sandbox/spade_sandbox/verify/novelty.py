@@ -188,7 +188,7 @@ def fingerprint(source: str) -> Fingerprint:
     try:
         tree = ast.parse(text)
         own = frozenset(_own_names(tree)) - _KEPT
-        numbered = _Numbered(own).visit(_without_docstrings(tree))
+        numbered = _Numbered(own).visit(_without_remarks(tree))
         digest = hashlib.sha256(ast.dump(numbered).encode("utf-8", "backslashreplace")).hexdigest()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         own = frozenset()
@@ -227,13 +227,20 @@ def _permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return draw.integers(1, high, HASHES, dtype=np.uint64), draw.integers(0, high, HASHES, dtype=np.uint64)
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _without_remarks(tree: ast.Module) -> ast.Module:
+    """Docstrings, and other texts that stand alone, do nothing."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                node.body = node.body[1:] or [ast.Pass()]
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [statement for statement in body if not _is_remark(statement)] or [ast.Pass()]
     return tree
+
+
+def _is_remark(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
 
 
 class _Numbered(ast.NodeTransformer):

@@ -286,16 +286,14 @@ class _Search:
 def _within(node: ast.expr) -> tuple[ast.expr, ...]:
     """Parts whose truth or size makes this one's; a change of them is a change of the test around."""
     match node:
-        case ast.BoolOp(values=values):
-            return tuple(values)
-        case ast.UnaryOp(operand=operand):
-            return (operand,)
-        case ast.BinOp(left=left, right=right):
-            return (left, right)
-        case ast.IfExp(body=body, orelse=orelse):
-            return (body, orelse)
-        case ast.NamedExpr(value=value):
-            return (value,)
+        case ast.BoolOp(values=parts):
+            return tuple(parts)
+        case ast.UnaryOp(operand=part) | ast.NamedExpr(value=part):
+            return (part,)
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            return (one, other)
+        case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
+            return tuple(generator.iter for generator in node.generators)
     return ()
 
 
