@@ -102,7 +102,7 @@ class SandboxEnv(gymnasium.Env[str, str]):
     such an episode must be played again and never scored.
     """
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # texts have no rate, but Gymnasium wants one
 
     def __init__(
         self,

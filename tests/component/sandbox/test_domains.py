@@ -171,5 +171,5 @@ async def test_hidden_state_of_a_game_is_the_same_in_two_cells(pool: SandboxPool
             await session.step(r"\boxed{ferry 2}")
             seen.append(await session.inspect())
     assert seen[0] == seen[1]
-    assert seen[0].values["left"] == "Counter{0: 0, 1: 1}"
+    assert seen[0].values["left"] == "Counter{0: 1, 1: 1}"
     assert (seen[0].instruction, seen[0].instructions, seen[0].criteria) == (0, (), ())
