@@ -1,7 +1,7 @@
 """Many program files through the gate, some at once, with the verdicts in the order of the files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 
 from spade_contracts.config import SandboxLimits, VerificationSettings
@@ -29,7 +29,7 @@ class Task:
     that the settings name."""
 
 
-async def judge_files(paths: Sequence[str], pool: SandboxPool, task: Task, jobs: int) -> AsyncIterator[Judged]:
+async def judge_files(paths: Sequence[str], pool: SandboxPool, task: Task, jobs: int) -> AsyncGenerator[Judged, None]:
     """A verdict for every path, whatever is there, in the order of the paths; at most `jobs` are judged at once.
 
     Of programs that are alike the first is the original. A verdict for Reason.INFRASTRUCTURE is no word on the program.

@@ -38,6 +38,10 @@ class NoBackend(InfrastructureFault):
     """No back-end works on this machine; the message holds each one's reason."""
 
 
+class WallsMissing(BackendUnusable):
+    """A pod runs, but could not show that its cells hold."""
+
+
 @dataclass
 class _Running:
     """A started pod."""
@@ -73,6 +77,12 @@ class LocalPod:
 
     async def start(self) -> None:
         """Start the pod and wait until it may be used. Raises BackendUnusable with the pod's last words."""
+        try:
+            await self._start()
+        except WallsMissing:
+            await self._start()  # trials have deadlines, which a very busy machine can miss
+
+    async def _start(self) -> None:
         folder = _new_folder()
         try:
             launch = await asyncio.to_thread(_launch, self.backend, folder, self.token, self._capacity)
@@ -107,8 +117,9 @@ class LocalPod:
         except (RelayBroken, TimeoutError, ValidationError, BackendUnusable) as error:
             said = _last_words(log_file)
             await self.stop()
-            reason = str(error) if isinstance(error, BackendUnusable) else f"the pod did not start: {said}"
-            raise BackendUnusable(reason, remedy="") from error
+            if isinstance(error, BackendUnusable):
+                raise type(error)(f"{error}; the pod said: {said}") from error
+            raise BackendUnusable(f"the pod did not start; it said: {said}") from error
         except BaseException:
             await self.stop()
             raise
@@ -227,7 +238,7 @@ def _check(report: Report, launch: Launch) -> None:
     """Raise BackendUnusable unless the pod shows what its back-end promises."""
     missing = sorted(name for name, stands in report.walls.items() if not stands)
     if missing:
-        raise BackendUnusable(f"walls of the cells are missing: {', '.join(missing)}")
+        raise WallsMissing(f"walls of the cells are missing: {', '.join(missing)}")
     if launch.gvisor and not report.gvisor:
         raise BackendUnusable("the pod runs, but its kernel is not gVisor's")
     if launch.gvisor and set(report.devices) - {"lo"}:
@@ -239,5 +250,5 @@ def _last_words(log_file: Path) -> str:
     try:
         text = log_file.read_bytes()[-LOG_CHARACTERS:].decode("utf-8", "replace")
     except OSError:
-        return "its log cannot be read"
-    return " | ".join(text.split("\n")).strip(" |") or "it said nothing"
+        return "nothing that can be read"
+    return " | ".join(text.split("\n")).strip(" |") or "nothing"

@@ -17,7 +17,7 @@ from spade_sandbox.local import Backend
 
 DEADLINE_SECONDS = 300
 EXPECTATION = "# expect: "
-SETTINGS = "limits: {loadSeconds: 60, stepSeconds: 60}\n"
+SETTINGS = "limits: {loadSeconds: 60, stepSeconds: 60}\nverification: {maxCpuSeconds: 60}\n"
 
 
 def spade(*words: str | Path, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
