@@ -10,6 +10,7 @@ class CleaningEnv(ToolUseBaseEnv):
         self._tools = {
             "clean_room": {"description": "Send the cleaners to a room.", "parameters": {"type": "object", "properties": {"room": s}, "required": ["room"]}},
             "list_rooms": {"description": "All rooms.", "parameters": {"type": "object", "properties": {}}},
+            "set_door_code": {"description": "Set the door code of a room.", "parameters": {"type": "object", "properties": {"room": s, "code": {"type": "integer"}}, "required": ["room", "code"]}},
             "room_state": {"description": "Whether a room is clean.", "parameters": {"type": "object", "properties": {"room": s}, "required": ["room"]}},
         }
         self.reset()
@@ -18,10 +19,11 @@ class CleaningEnv(ToolUseBaseEnv):
         super().reset(seed)
         rng = random.Random(seed)
         rooms = [str(n) for n in rng.sample(range(100, 999), 4)]
-        self._state = {"clean": {r: False for r in rooms}}
-        self.room = rooms[3]
-        self._user_messages = [f"Have room {self.room} cleaned."]
-        self._message_criteria = [lambda st: sum(st["clean"].values()) == 1]
+        self._state = {"clean": {r: False for r in rooms}, "code": {r: 0 for r in rooms}}
+        self.room, self.code = rooms[3], rng.randint(10000, 99999)
+        room, code = self.room, self.code
+        self._user_messages = [f"Have room {room} cleaned.", f"Set the door code of room {room} to {code}."]
+        self._message_criteria = [lambda st: sum(st["clean"].values()) == 1, lambda st: st["code"][room] == code]
         return self._user_messages[0], {}
 
     def tool_clean_room(self, room):
@@ -33,8 +35,16 @@ class CleaningEnv(ToolUseBaseEnv):
     def tool_list_rooms(self):
         return ", ".join(self._state["clean"]) + self._advance_if_done()
 
+    def tool_set_door_code(self, room, code):
+        if room not in self._state["code"] or type(code) is not int:
+            return "Not set." + self._advance_if_done()
+        self._state["code"][room] = code
+        return "Set." + self._advance_if_done()
+
     def tool_room_state(self, room):
         return str(self._state["clean"].get(room, "unknown")) + self._advance_if_done()
 
     def solution(self):
-        return f'<tool_call>{{"name": "clean_room", "arguments": {{"room": "{self.room}"}}}}</tool_call>\n<answer>done</answer>'
+        one = json.dumps({"name": "clean_room", "arguments": {"room": self.room}})
+        two = json.dumps({"name": "set_door_code", "arguments": {"room": self.room, "code": self.code}})
+        return f"<tool_call>{one}</tool_call>\n<tool_call>{two}</tool_call>\n<answer>done</answer>"
