@@ -224,6 +224,13 @@ class Inspect(Message):
     session: SessionId
 
 
+class Look(Message):
+    """How full the pod is now. That it answers at all shows that it serves."""
+
+    op: Literal["look"] = "look"
+    id: RequestId
+
+
 class Close(Message):
     """End a session and kill its cell; closing an unknown session is no error."""
 
@@ -234,7 +241,7 @@ class Close(Message):
 
 SessionRequest = Reset | Step | Tools | Call | Solution | Inspect
 Request = Annotated[
-    Hello | Put | Open | Reset | Step | Tools | Call | Solution | Inspect | Close,
+    Hello | Put | Open | Reset | Step | Tools | Call | Solution | Inspect | Look | Close,
     Field(discriminator="op"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -337,6 +344,13 @@ class InspectResult(Message):
     """One per instruction, on the present state."""
 
 
+class LookResult(Message):
+    """How full the pod is."""
+
+    op: Literal["look"] = "look"
+    load: Load
+
+
 class CloseResult(Message):
     """The session's cell is dead."""
 
@@ -356,6 +370,7 @@ Result = Annotated[
     | CallResult
     | SolutionResult
     | InspectResult
+    | LookResult
     | CloseResult,
     Field(discriminator="op"),
 ]

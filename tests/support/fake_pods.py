@@ -120,6 +120,7 @@ class Truth:
             "step": STEP,
             "solution": {"op": "solution", "text": "s"},
             "inspect": {"op": "inspect", "values": {}, "instruction": 0, "instructions": [], "criteria": []},
+            "look": {"op": "look", "load": self._load},
             "close": {"op": "close", "load": self._load, "cpu_seconds": 0.5},
         }
         return {"ok": results[request["op"]]}

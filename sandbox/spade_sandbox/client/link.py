@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from spade_contracts.errors import EnvironmentFault
 from spade_contracts.json_shape import has_more_values
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
@@ -16,6 +17,8 @@ from spade_contracts.protocol import (
     Hello,
     HelloResult,
     Load,
+    Look,
+    LookResult,
     Message,
     OpenResult,
     Request,
@@ -60,9 +63,11 @@ class PodLink:
         wire.ended.add_done_callback(self._on_lost)
 
     async def request(
-        self, make: Callable[[int], Request], expected: type[ResultT], deadline_seconds: float
+        self, make: Callable[[int], Request], expected: type[ResultT], deadline_seconds: float, *, ahead: bool = False
     ) -> ResultT:
         """Send one request and return its result. The deadline counts from now, waiting for room included.
+
+        `ahead` sends it whatever is in flight.
 
         Raises EnvironmentFault, SandboxLost (also when no answer comes in time), ProtocolViolation, or Refused.
         """
@@ -71,13 +76,15 @@ class PodLink:
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(deadline_seconds):
-                await self._gate.enter(len(text))
+                if not ahead:
+                    await self._gate.enter(len(text))
                 try:
                     self._wire.send(text)
                     self._waiting[request.id] = answered
                     answer = await answered
                 finally:
-                    self._gate.leave(len(text))
+                    if not ahead:
+                        self._gate.leave(len(text))
         except TimeoutError:
             raise SandboxLost(f"{self.address} did not answer {request.op} within {deadline_seconds:.0f} s") from None
         finally:
@@ -91,9 +98,17 @@ class PodLink:
             raise self.give_up(f"answered {request.op} with another operation's result")
         return answer.ok
 
-    async def ping(self, deadline_seconds: float) -> bool:
-        """Whether the pod answers a ping in time."""
-        return await self._wire.ping(deadline_seconds)
+    async def look(self, deadline_seconds: float) -> bool:
+        """Ask how full the pod is, for `load`; whether it answered in time."""
+        try:
+            result = await self.request(lambda n: Look(id=n), LookResult, deadline_seconds, ahead=True)
+        except SandboxLost:
+            return False
+        except (Refused, EnvironmentFault) as error:
+            self.give_up(f"refused to say how full it is ({error})")
+            return False
+        self.load = result.load
+        return True
 
     def close(self) -> None:
         """Close the connection; its sessions end with it."""

@@ -26,7 +26,7 @@ from spade_sandbox.client.session import SandboxSession
 from spade_sandbox.client.stats import OK, PoolStats, outcome_of
 
 PROBE_SECONDS = 5.0
-"""Pause between two probes of a connected pod."""
+"""Pause between two probes of a connected pod, which say how full it is: other workers use it too."""
 PROBE_DEADLINE_SECONDS = 10.0
 MAX_FAILED_PROBES = 3
 """A pod that answers none of so many in a row is given up, and its sessions with it."""
@@ -233,7 +233,7 @@ class SandboxPool:
             await asyncio.wait({link.lost}, timeout=PROBE_SECONDS)
             if link.lost.done():
                 return
-            answered = await link.ping(PROBE_DEADLINE_SECONDS)
+            answered = await link.look(PROBE_DEADLINE_SECONDS)
             failed = 0 if answered else failed + 1
             pod.silent = not answered
             if answered:

@@ -6,7 +6,6 @@ busy; what does not fit in the bounds ends the connection. There is no redirect,
 """
 
 import asyncio
-import secrets
 from collections.abc import Callable
 from typing import cast
 
@@ -44,7 +43,6 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._control_frames = 0
         self._began = loop.time()
-        self._pings: dict[bytes, asyncio.Future[None]] = {}
         self._flush_is_due = False
 
     def send(self, text: bytes) -> None:
@@ -58,21 +56,6 @@ class Wire(asyncio.Protocol):
                 self._flush_soon()
         if self.ended.done():
             raise again(self.ended.result())
-
-    async def ping(self, deadline_seconds: float) -> bool:
-        """Whether the pod answers a ping in time."""
-        if self.ended.done():
-            return False
-        payload = secrets.token_bytes(4)
-        answered: asyncio.Future[None] = self._loop.create_future()
-        self._pings[payload] = answered
-        try:
-            self._protocol.send_ping(payload)
-            self._flush()
-            await asyncio.wait({answered, self.ended}, timeout=deadline_seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            del self._pings[payload]
-        return answered.done()
 
     def end(self, error: SandboxLost) -> None:
         """Stop: nothing more is read or sent. The first reason stays."""
@@ -149,9 +132,6 @@ class Wire(asyncio.Protocol):
             self._control_frames += 1
             if self._control_frames > CONTROL_FRAMES + (self._loop.time() - self._began):
                 self.end(ProtocolViolation(f"{self.address} floods the connection with pings or pongs"))
-            answered = self._pings.get(bytes(frame.data)) if frame.opcode is Opcode.PONG else None
-            if answered is not None and not answered.done():
-                answered.set_result(None)
         elif frame.opcode is not Opcode.CLOSE:
             self.end(ProtocolViolation(f"{self.address} sent a message that is binary or in pieces"))
 

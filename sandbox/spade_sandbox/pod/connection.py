@@ -17,6 +17,8 @@ from spade_contracts.protocol import (
     FaultKind,
     Hello,
     HelloResult,
+    Look,
+    LookResult,
     Open,
     OpenResult,
     Put,
@@ -126,6 +128,8 @@ class Connection:
                 return self._put(request)
             case Open():
                 return await self._open(request)
+            case Look():
+                return Answer(id=request.id, ok=LookResult(load=self._pod.state.load()))
             case Close():
                 seconds = await self._end(request.session)
                 return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load(), cpu_seconds=seconds))

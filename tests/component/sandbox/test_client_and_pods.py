@@ -2,13 +2,16 @@
 
 import asyncio
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from tests.component.sandbox.programs import stepping
-from tests.support.sandbox_pods import TOKEN, eventually, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod, eventually, pod_in_namespaces
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_sandbox.client import SandboxLost, SandboxPool
+from spade_sandbox.client.pool import PROBE_SECONDS
 
 LIMITS = SandboxLimits()
 COUNTING = stepping("pass")
@@ -16,12 +19,19 @@ SESSIONS = 12
 STEPS = 30
 
 
-async def both(pool: SandboxPool) -> None:
-    """Both pods are connected."""
-    connected = await asyncio.to_thread(eventually, "both are connected", lambda: list(pool.pods.values()))
-    while connected != [True, True]:
-        await asyncio.sleep(0.05)
-        connected = list(pool.pods.values())
+@asynccontextmanager
+async def client_of(*pods: RunningPod) -> AsyncIterator[SandboxPool]:
+    """A client that is connected to all of them; they admit sessions."""
+    for pod in pods:
+        pod.tried()
+    async with SandboxPool([pod.target for pod in pods], TOKEN) as pool:
+        await connected(pool)
+        yield pool
+
+
+async def connected(pool: SandboxPool) -> None:
+    """The client is connected to both pods."""
+    await asyncio.to_thread(eventually, "both are connected", lambda: list(pool.pods.values()) == [True, True])
 
 
 async def episode(pool: SandboxPool, begun: asyncio.Barrier, middle: asyncio.Barrier) -> tuple[str, list[str]]:
@@ -46,8 +56,7 @@ HALF = [*WHOLE[: STEPS // 2 + 1], "lost"]
 async def test_pod_killed_in_the_midst_of_many_sessions_loses_exactly_its_own_and_comes_back() -> None:
     with pod_in_namespaces(capacity=SESSIONS) as other, pod_in_namespaces(capacity=SESSIONS) as doomed:
         port = doomed.session_port
-        async with SandboxPool([doomed.target, other.target], TOKEN) as pool:
-            await both(pool)
+        async with client_of(doomed, other) as pool:
             begun, middle = asyncio.Barrier(SESSIONS + 1), asyncio.Barrier(SESSIONS + 1)
             episodes = [asyncio.create_task(episode(pool, begun, middle)) for _ in range(SESSIONS)]
             await begun.wait()
@@ -56,22 +65,20 @@ async def test_pod_killed_in_the_midst_of_many_sessions_loses_exactly_its_own_an
             await asyncio.to_thread(doomed.process.wait, 20)
             await middle.wait()
             ended = await asyncio.gather(*episodes)
-            lost = [pod for pod, seen in ended if seen == HALF]
-            whole = [pod for pod, seen in ended if seen == WHOLE]
-            assert set(lost) == {doomed.target}
-            assert set(whole) == {other.target}
-            assert len(lost) == len(whole) == SESSIONS // 2
+            lost, whole = (doomed.target, HALF), (other.target, WHOLE)
+            assert sorted(ended) == sorted([lost, whole] * (SESSIONS // 2))
             assert pool.stats.sessions == {"ok": SESSIONS // 2, "lost": SESSIONS // 2}
-            with pod_in_namespaces(capacity=SESSIONS, session_port=port):
-                await both(pool)
+            with pod_in_namespaces(capacity=SESSIONS, session_port=port) as restarted:
+                restarted.tried()
+                await connected(pool)
+                await asyncio.sleep(PROBE_SECONDS)  # it may have said that it is closed when it was connected
                 again = await asyncio.gather(*(_pod_of_a_session(pool) for _ in range(4)))
             assert set(again) == {doomed.target, other.target}
 
 
 async def test_pod_that_drains_in_the_midst_of_many_sessions_loses_none() -> None:
     with pod_in_namespaces(capacity=SESSIONS) as draining, pod_in_namespaces(capacity=SESSIONS) as other:
-        async with SandboxPool([draining.target, other.target], TOKEN) as pool:
-            await both(pool)
+        async with client_of(draining, other) as pool:
             begun, middle = asyncio.Barrier(SESSIONS + 1), asyncio.Barrier(SESSIONS + 1)
             episodes = [asyncio.create_task(episode(pool, begun, middle)) for _ in range(SESSIONS)]
             await begun.wait()

@@ -51,6 +51,7 @@ requests = st.one_of(
     st.builds(protocol.Call, id=numbers, session=numbers, name=st.just("look"), arguments=st.just("{}")),
     st.builds(protocol.Solution, id=numbers, session=numbers),
     st.builds(protocol.Inspect, id=numbers, session=numbers),
+    st.builds(protocol.Look, id=numbers),
     st.builds(protocol.Close, id=numbers, session=numbers),
 )
 tools = st.builds(
@@ -82,6 +83,7 @@ results = st.one_of(
         instructions=st.lists(texts, max_size=3).map(tuple),
         criteria=st.lists(st.sampled_from(protocol.Criterion), max_size=3).map(tuple),
     ),
+    st.builds(protocol.LookResult, load=loads),
     st.builds(protocol.CloseResult, load=loads),
 )
 answers = st.one_of(

@@ -8,6 +8,7 @@ from tests.support.fake_pods import LOAD, FakePods, Json, Said, Truth, answering
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_sandbox.client import NoCapacity, SandboxPool, SandboxSession
+from spade_sandbox.client.pool import PROBE_SECONDS
 
 pytestmark = pytest.mark.looptime
 
@@ -64,6 +65,17 @@ async def test_sessions_that_are_opened_at_once_spread_over_all_pods() -> None:
         await connected(pool, 4)
         await asyncio.gather(*(hold(pool, n, 1.0) for n in range(1, 17)))
     assert [len(place.opened) for place in places] == [4, 4, 4, 4]
+
+
+async def test_pod_that_others_have_left_is_found_to_be_empty_again() -> None:
+    crowded, quiet = Places(8, {"sessions": 8, "capacity": 8}), Places(8, {"sessions": 4, "capacity": 8})
+    async with FakePods(answering(crowded), answering(quiet)) as pods, pods.pool() as pool:
+        await connected(pool, 2)
+        await hold(pool, 1, 0.1)
+        crowded.claims = {"sessions": 0, "capacity": 8}
+        await asyncio.sleep(PROBE_SECONDS + 1)
+        await hold(pool, 2, 0.1)
+    assert (quiet.opened, crowded.opened) == ([1], [2])
 
 
 @pytest.mark.parametrize(
