@@ -146,7 +146,7 @@ class SandboxEnv(gymnasium.Env[str, str]):
         """Call one tool; `arguments` is a JSON object as text."""
         return self._sandboxes.run(self._live().call(name, arguments))
 
-    def render(self) -> str | None:  # type: ignore[override]  # gymnasium types a frame for any mode
+    def render(self) -> str | None:
         """The last observation, in mode `ansi`."""
         return self._shown if self.render_mode == "ansi" else None
 

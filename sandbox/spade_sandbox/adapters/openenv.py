@@ -109,7 +109,11 @@ def application(served: Served) -> web.Application:
         return web.json_response({"name": "spade", "description": description})
 
     async def schema(_: web.Request) -> web.Response:
-        parts = {"action": TextAction, "observation": TextObservation, "state": EpisodeState}
+        parts: dict[str, type[BaseModel]] = {
+            "action": TextAction,
+            "observation": TextObservation,
+            "state": EpisodeState,
+        }
         return web.json_response({name: model.model_json_schema() for name, model in parts.items()})
 
     async def connected(request: web.Request) -> web.WebSocketResponse:
