@@ -27,7 +27,7 @@ from spade_contracts.statuses import SandboxStatus
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the tests"
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 STOP_SECONDS = 30.0
 UNPRIVILEGED = 65532
 Found = TypeVar("Found")

@@ -13,8 +13,8 @@ from typing import Any
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, Ended, PodBroken
 
-FORK_SECONDS = 30.0
-START_SECONDS = 60.0
+FORK_SECONDS = 90.0
+START_SECONDS = 120.0
 MAX_EVENT_BYTES = 4096
 _ZYGOTE_ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",

@@ -29,8 +29,8 @@ from spade_contracts.protocol import (
 from spade_sandbox.pod.frames import FrameTooLong, receive_frame, send_frame
 from spade_sandbox.pod.output import Output
 
-END_SECONDS = 10.0
-"""How long a killed cell may take to be reaped; past it the pod is broken."""
+END_SECONDS = 60.0
+"""How long a killed cell may take to be reaped, on however busy a node; past it the pod is broken."""
 BUILD_SECONDS = 30.0
 CPU_TOLERANCE_SECONDS = 0.2
 """The kernel counts CPU time towards its limit in ticks, and finer in what it reports."""

@@ -22,7 +22,7 @@ from spade_sandbox.pod import cell, libraries, linux, walls
 MAX_ORDER_BYTES = 4096
 NICENESS = 10
 """Programs yield to the server where the kernel heeds it, so that a spinning one cannot starve its answers."""
-FORK_SECONDS = 20.0
+FORK_SECONDS = 60.0
 """Deadline of the first process's work, which is all ours; past it the pod is broken."""
 
 

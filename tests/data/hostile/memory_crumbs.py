@@ -1,4 +1,4 @@
-# what: takes memory in the smallest pieces and keeps them
+# what: takes memory in small pieces and keeps them
 # expect: memory/memory at step
 class HostileEnv:
     def __init__(self, max_turns=12, **kwargs):
@@ -8,6 +8,6 @@ class HostileEnv:
         return "ready", {}
 
     def step(self, action):
-        self.hoard = None
+        self.hoard = []
         while True:
-            self.hoard = (self.hoard, object())
+            self.hoard.append(str(len(self.hoard)) * 100)
