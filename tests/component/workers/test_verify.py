@@ -55,7 +55,7 @@ def task(run: SmallRun, programs: Path, **changes: object) -> VerifyTask:
         run=run.run,
         programs_uri=programs.as_uri(),
         domain=Domain.GAMES,
-        settings=VerificationSettings(),
+        settings=VerificationSettings(canaries=1),
         limits=SandboxLimits(memory_bytes=128 * 2**20, cpu_seconds=30),
         attempt=0,
         workers=1,
