@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -172,7 +172,8 @@ async def connect_pod(host: str, port: int, token: str, *, dial: Dial | None = N
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await (dial or _dial_tcp)(lambda: wire, host, port)
-            await asyncio.wait({wire.opened, wire.ended}, return_when=asyncio.FIRST_COMPLETED)
+            opened: set[asyncio.Future[Any]] = {wire.opened, wire.ended}
+            await asyncio.wait(opened, return_when=asyncio.FIRST_COMPLETED)
             if wire.ended.done():
                 raise again(wire.ended.result())
             hello = await link.request(

@@ -97,10 +97,6 @@ class Wire(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """The pod has closed."""
-        if self.ended.done():
-            return
-        self._protocol.receive_eof()
-        self._take_events()
         self.end(SandboxLost(f"{self.address} closed the connection"))
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -5,27 +5,27 @@ import sys
 import time
 from typing import Any
 
-from openenv.core import GenericEnvClient
-from openenv.core.env_server.http_server import create_fastapi_app
-from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import Action, Observation, State
+from openenv.core import GenericEnvClient  # type: ignore[import-untyped]
+from openenv.core.env_server.http_server import create_fastapi_app  # type: ignore[import-untyped]
+from openenv.core.env_server.interfaces import Environment  # type: ignore[import-untyped]
+from openenv.core.env_server.types import Action, Observation, State  # type: ignore[import-untyped]
 
 MAX_SESSIONS = 128
 
 
-class Text(Action):
+class Text(Action):  # type: ignore[misc]
     """What the player says."""
 
     text: str
 
 
-class Said(Observation):
+class Said(Observation):  # type: ignore[misc]
     """What the environment says."""
 
     text: str
 
 
-class Trivial(Environment[Text, Said, State]):
+class Trivial(Environment[Text, Said, State]):  # type: ignore[misc]
     """Counts its turns."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True

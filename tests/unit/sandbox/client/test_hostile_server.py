@@ -103,6 +103,16 @@ async def test_pod_that_stops_at_a_stage_ends_the_session_in_time(stage: str, mi
     assert asyncio.get_running_loop().time() - began <= bound
 
 
+@pytest.mark.parametrize("mischief", [vanish, leave], ids=lambda f: f.__name__)
+async def test_pod_that_goes_is_lost_and_no_liar(mischief: Callable[..., Any]) -> None:
+    async with FakePods(until_stage("step", mischief)) as pods, pods.pool() as pool:
+        with pytest.raises(SandboxLost, match="closed"):
+            async with pool.session("source", LIMITS, max_turns=5) as session:
+                await session.step("x")
+        assert pool.stats.sessions == {"lost": 1}
+        assert pool.stats.evictions == {}
+
+
 async def no_word(peer: Peer) -> None:
     """Accepts and says nothing."""
     await hang()
