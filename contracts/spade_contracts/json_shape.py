@@ -1,4 +1,6 @@
-"""Refuse JSON of too many values before it is parsed: 4 MiB of small wrong values cost a validator gigabytes."""
+"""Shapes of JSON text. Too many values are refused unparsed: 4 MiB of small wrong values cost a validator gigabytes."""
+
+from pydantic_core import from_json
 
 MAX_VALUES = 2_000
 """More values than any message of the session protocol holds (its largest is an inspection, with about 600)."""
@@ -15,6 +17,13 @@ def has_more_values(text: bytes | bytearray, limit: int = MAX_VALUES) -> bool:
     if bare.count(b'"') > 4 * limit:
         return True
     return sum(_separators(outside) for outside in bare.split(b'"')[::2]) > limit
+
+
+def json_object(text: str) -> str:
+    """The text, if it is a JSON object; its parser bounds nesting, so that no reader downstream must. Or ValueError."""
+    if not isinstance(from_json(text, allow_inf_nan=False), dict):
+        raise ValueError("is no JSON object")
+    return text
 
 
 def _separators(text: bytes | bytearray) -> int:

@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
-from pydantic_core import from_json
 
 from spade_contracts.base import Contract
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.json_shape import json_object
 
 PROTOCOL_VERSION = 2
 MAX_MESSAGE_BYTES = 4 * 2**20
@@ -51,18 +51,9 @@ InfoInteger = Annotated[int, Field(ge=-MAX_SEED, le=MAX_SEED)]
 InfoValue = bool | InfoInteger | Finite | Annotated[str, StringConstraints(max_length=MAX_INFO_TEXT_CHARACTERS)]
 Info = Annotated[dict[InfoKey, InfoValue], Field(max_length=MAX_INFO_ENTRIES)]
 """What is kept of a program's info dict: short scalars. Diagnostics only; no reward is computed from it."""
-
-
-def _json_object(text: str) -> str:
-    """Refuse text that is no JSON object; the parser bounds nesting, so that no reader downstream must."""
-    if not isinstance(from_json(text, allow_inf_nan=False), dict):
-        raise ValueError("is no JSON object")
-    return text
-
-
 ToolName = Annotated[str, StringConstraints(max_length=MAX_TOOL_NAME_CHARACTERS)]
 JsonText = Annotated[str, StringConstraints(max_length=MAX_JSON_CHARACTERS)]
-JsonObject = Annotated[JsonText, AfterValidator(_json_object)]
+JsonObject = Annotated[JsonText, AfterValidator(json_object)]
 ValueName = Annotated[str, StringConstraints(max_length=MAX_VALUE_NAME_CHARACTERS)]
 ValueText = Annotated[str, StringConstraints(max_length=MAX_VALUE_CHARACTERS)]
 
