@@ -13,7 +13,7 @@ class HostileEnv:
     def step(self, action):
         reached = []
         for path in (
-            "/proc", "/proc/1/environ", "/proc/self/mem", "/proc/self/maps", "/proc/self/fd", "/proc/1/root/etc",
+            "/proc", "/proc/1/environ", "/proc/self/mem", "/proc/self/maps", "/proc/self/fd", "/proc/1/cwd",
             "/proc/self/ns/user", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/net/tcp", "/proc/mounts",
         ):
             try:
