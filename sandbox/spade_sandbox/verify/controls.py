@@ -5,6 +5,7 @@ lucky, so it must not win from every seed. All that is repeated or drawn stays w
 """
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from itertools import cycle, islice
 
 from spade_contracts.config.environments import Domain
@@ -12,59 +13,87 @@ from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
-from spade_sandbox.verify.moves import Episode, Move
+from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import readings
-from spade_sandbox.verify.tool_controls import check_tool_controls
-from spade_sandbox.verify.trial import Program, Trial
+from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
+from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
 STAGE = Stage.CONTROLS
 SHORT, MEDIUM, LONG = 3, 6, 10
 """Turns of an episode that need not be played out."""
 RANDOM_EPISODES, MORE_RANDOM_EPISODES, RANDOM_TURNS = 4, 4, 8
 MAX_CONSTANTS = 5
+BLUNDERS = 4
+"""Seeds from which a meaningless first move is made."""
 LUCK_SEEDS = 5
 """A win counts when it repeats from so many more seeds."""
 
 
 async def check_controls(program: Program) -> Verdict | None:
-    """None if no control wins. Raises InfrastructureFault when the program could not be judged."""
-    await fetch_solutions(program)
-    if program.domain is Domain.TOOLS:
-        return await check_tool_controls(program)
-    rejection = await run_check(program, "M1", _nothing(program))
-    if rejection is not None:
-        return rejection
+    """None if no control wins. Raises InfrastructureFault when the program could not be judged.
+
+    One session serves all: nothing was done in it when M0 and M1 begin. Where `solution` breaks it there is another.
+    """
+    tools = program.domain is Domain.TOOLS
+    async with program.session("controls") as trial:
+        rejection = await (check_untouched(trial) if tools else run_check(program, "M1", _nothing(trial)))
+        if rejection is not None:
+            return rejection
+        if await _look(trial):
+            return await (check_tool_controls(trial) if tools else _check_games(trial))
+    async with program.session("controls, without a solution") as trial:
+        return await (check_tool_controls(trial) if tools else _check_games(trial))
+
+
+async def _check_games(trial: Trial) -> Verdict | None:
+    program = trial.program
     program.facts["M0"] = program.facts["M1"]
     program.facts["M8"] = GAMES_HAVE_NO_TOOLS
-    async with program.session("controls") as trial:
-        for name, check in CONTROLS:
-            rejection = await run_check(program, name, check(trial))
-            if rejection is not None:
-                return rejection
+    for name, check in CONTROLS:
+        rejection = await run_check(program, name, check(trial))
+        if rejection is not None:
+            return rejection
     return None
 
 
-async def fetch_solutions(program: Program) -> None:
-    """Ask for the program's solution from each seed. One that raises is the designer's word missing, not a fault."""
+async def _look(trial: Trial) -> bool:
+    """Openings, hidden states and solutions; False if the program broke its session.
+
+    A `solution` that raises is the designer's word missing, not a fault of the game.
+    """
+    program = trial.program
+    for number, seed in enumerate(program.seeds):
+        opening = await trial.reset(seed)
+        hidden = (await trial.inspect()).values
+        blunders = program.domain is Domain.GAMES and number < BLUNDERS
+        program.looks.append(Look(seed, opening, hidden, "", await _blunder(trial, seed) if blunders else ""))
+    for number, look in enumerate(program.looks):
+        await trial.reset(look.seed)
+        try:
+            program.looks[number] = replace(look, solution=await trial.solution())
+        except EnvironmentFault as error:
+            program.facts["solution"] = f"none from seed {look.seed}: {error}"
+            return False
+    return True
+
+
+async def _blunder(trial: Trial, seed: int) -> str:
     try:
-        async with program.session("solutions") as trial:
-            for seed in program.seeds:
-                await trial.reset(seed)
-                program.solutions[seed] = await trial.solution()
-    except EnvironmentFault as error:
-        seed = program.seeds[len(program.solutions)]
-        program.facts["solution"] = f"none from seed {seed}: {error}"
+        outcome = (await play(trial, seed, [Move(actions.BLUNDER)])).outcomes[0]
+    except OutOfSteps:
+        return ""
+    return "" if outcome.over else outcome.text
 
 
-async def _nothing(program: Program) -> Verdict | None:
-    """M0 and M1, in a session that nothing was done in: the first seed is played out, two more begin."""
+async def _nothing(trial: Trial) -> Verdict | None:
+    """M0 and M1: the first seed is played out, two more begin."""
+    program = trial.program
     limit = program.limits.action_characters
-    async with program.session("M1: nothing") as trial:
-        episodes = []
-        for seed, turns in zip(program.seeds, (program.max_turns, SHORT, SHORT), strict=False):
-            blanks = (Move(action) for action in islice(actions.cycle_blanks(limit), turns))
-            episodes.append(await play(trial, seed, blanks))
+    episodes = []
+    for seed, turns in zip(program.seeds, (program.max_turns, SHORT, SHORT), strict=False):
+        blanks = (Move(action) for action in islice(actions.cycle_blanks(limit), turns))
+        episodes.append(await play(trial, seed, blanks))
     paid = [episode for episode in episodes if episode.won or episode.paid]
     if not paid:
         return None

@@ -5,22 +5,17 @@ other seeds: a list of options holds them all. Formulas and documents are looked
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED
 from spade_sandbox.verify.context import GateContext
-from spade_sandbox.verify.moves import Move
-from spade_sandbox.verify.playing import play
+from spade_sandbox.verify.moves import Look
 from spade_sandbox.verify.solutions import payload, readings
-from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
+from spade_sandbox.verify.trial import Program
 
 STAGE = Stage.LEAKS
-SEEDS = 6
-BLUNDER = Move(r"\boxed{zxqv}")
-"""A first move that deserves no answer."""
 MAX_SHARED = 0.5
 """Share of other seeds' values that an opening may hold and still be no list of options."""
 MIN_CHARACTERS = 2
@@ -43,49 +38,22 @@ _DOCUMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What one seed shows: the opening, the answer to a blunder, and what lies hidden behind them."""
-
-    seed: int
-    opening: str
-    blunder: str
-    hidden: Mapping[str, str]
-    solution: tuple[str, ...]
-    """Parts of the solution, or nothing."""
-
-
 async def check_leaks(program: Program, context: GateContext) -> Verdict | None:
-    """None if no observation gives anything away."""
-    async with program.session("M14: openings") as trial:
-        seen = [await _look(trial, seed) for seed in program.seeds[:SEEDS]]
-    rejection = _given_away(program, seen, trial.trace) or _formula(program, seen, trial.trace)
+    """None if nothing that the controls have seen gives anything away."""
+    trace = next(
+        (trial.trace for trial in program.trials if trial.note == "controls"), Trace(max_turns=program.max_turns)
+    )
+    rejection = _given_away(program, trace) or _formula(program, trace) or _document(program, context, trace)
     if rejection is None:
-        rejection = _document(program, context, trial.trace)
-    if rejection is None:
-        known = all(one.solution for one in seen)
+        known = all(_solution(program, look) for look in program.looks)
         program.facts["M14"] = PASSED if known else f"{PASSED} for state, formula and document; solution {NO_SOLUTION}"
     return rejection
 
 
-async def _look(trial: Trial, seed: int) -> _Seen:
-    program = trial.program
-    opening = await trial.reset(seed)
-    hidden = (await trial.inspect()).values
-    blunder = ""
-    if program.domain is Domain.GAMES:
-        try:
-            outcome = (await play(trial, seed, [BLUNDER])).outcomes[0]
-            blunder = "" if outcome.over else outcome.text
-        except OutOfSteps:
-            program.facts["M14_steps"] = "only openings were searched: the battery's steps are used up"
-    return _Seen(seed, opening, blunder, hidden, _solution(program, seed))
-
-
-def _solution(program: Program, seed: int) -> tuple[str, ...]:
+def _solution(program: Program, look: Look) -> tuple[str, ...]:
     """The parts of a seed's solution that an observation might show: up to the move that wins, where that is known."""
-    won = program.solved.moves.get(seed) if program.solved is not None else None
-    moves = won or next((one.moves for one in readings(program.solutions.get(seed, ""), program.domain)), ())
+    won = program.solved.moves.get(look.seed) if program.solved is not None else None
+    moves = won or next((one.moves for one in readings(look.solution, program.domain)), ())
     if program.domain is Domain.TOOLS:
         answer = moves[-1].action if moves else ""
         text = answer.removeprefix("<answer>").removesuffix("</answer>")
@@ -93,26 +61,23 @@ def _solution(program: Program, seed: int) -> tuple[str, ...]:
     return tuple(payload(move.action) for move in moves)
 
 
-def _given_away(program: Program, seen: Sequence[_Seen], trace: Trace) -> Verdict | None:
+def _given_away(program: Program, trace: Trace) -> Verdict | None:
     """Solutions and hidden values in openings and in answers to a blunder."""
-    solutions = {one.seed: tokens(" ".join(one.solution)) for one in seen if one.solution}
-    names = set.intersection(*(set(one.hidden) for one in seen)) if seen else set()
-    secrets = sorted(name for name in names if _SECRET.search(name))
-    for where, texts in (
-        ("opening", {one.seed: one.opening for one in seen}),
-        ("answer to a meaningless action", {one.seed: one.blunder for one in seen}),
+    for where, shown in (
+        ("opening", {look.seed: tokens(look.opening) for look in program.looks}),
+        ("answer to a meaningless action", {look.seed: tokens(look.blunder) for look in program.looks if look.blunder}),
     ):
-        shown = {seed: tokens(text) for seed, text in texts.items()}
-        if len(solutions) == len(seen) and is_shown(solutions, shown):
-            return program.rejection(
-                STAGE, Reason.SOLUTION_SHOWN, f"the {where} holds the solution, from every seed", trace
-            )
+        looks = [look for look in program.looks if look.seed in shown]
+        solutions = {look.seed: tokens(" ".join(part)) for look in looks if (part := _solution(program, look))}
+        if len(solutions) == len(looks) and is_shown(solutions, shown):
+            message = f"the {where} holds the solution, from every seed"
+            return program.rejection(STAGE, Reason.SOLUTION_SHOWN, message, trace)
         if program.domain is Domain.GAMES and holds_rare(solutions, shown):
             message = f"the {where} holds a long part of the solution that no other seed has, from every seed"
             return program.rejection(STAGE, Reason.SOLUTION_SHOWN, message, trace)
-        for name in secrets:
-            values = {one.seed: tokens(_plain(one.hidden[name])) for one in seen}
-            if is_shown(values, shown):
+        names = set.intersection(*(set(look.hidden) for look in looks)) if looks else set()
+        for name in sorted(name for name in names if _SECRET.search(name)):
+            if is_shown({look.seed: tokens(_plain(look.hidden[name])) for look in looks}, shown):
                 message = f"the {where} holds the hidden value of {name[:60]}, from every seed"
                 return program.rejection(STAGE, Reason.STATE_SHOWN, message, trace)
     return None
@@ -164,8 +129,8 @@ def formula(text: str) -> str:
     return ""
 
 
-def _formula(program: Program, seen: Sequence[_Seen], trace: Trace) -> Verdict | None:
-    found = [formula(one.opening) for one in seen]
+def _formula(program: Program, trace: Trace) -> Verdict | None:
+    found = [formula(look.opening) for look in program.looks]
     if not found or not all(found):
         return None
     return program.rejection(STAGE, Reason.FORMULA_SHOWN, f"the opening observation holds {found[0][:200]!r}", trace)

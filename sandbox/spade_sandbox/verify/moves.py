@@ -1,5 +1,6 @@
 """What a player does in either domain, and an episode of it: the common currency of the controls. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 FULL_REWARD = 1.0 - 1e-6
@@ -85,3 +86,17 @@ class Solved:
     """By seed, up to the move that wins."""
     early: bool
     """Whether it won before its last move from every seed."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one seed shows, and what lies behind it."""
+
+    seed: int
+    opening: str
+    hidden: Mapping[str, str]
+    """The program's state after the reset, as text."""
+    solution: str
+    """The program's own solution, or an empty text."""
+    blunder: str
+    """The answer to a first move that deserves none; empty if that ends the episode, or if it was not made."""

@@ -20,6 +20,7 @@ from spade_sandbox.verify.solutions import DONE, readings
 from spade_sandbox.verify.trial import Program, Trial
 
 STAGE = Stage.CONTROLS
+ToolCheck = Callable[[Trial], Coroutine[None, None, Verdict | None]]
 RESETS = 4
 MAX_TOOLS = 6
 SHORT, CALLS = 3, 8
@@ -27,13 +28,21 @@ LUCK_SEEDS = 4
 RANDOM_EPISODES, MORE_RANDOM_EPISODES = 3, 3
 
 
-async def check_tool_controls(program: Program) -> Verdict | None:
-    """None if nothing is free. Raises InfrastructureFault when the program could not be judged."""
-    async with program.session("tool controls") as trial:
-        for name, check in CONTROLS:
-            rejection = await run_check(program, name, check(trial))
-            if rejection is not None:
-                return rejection
+async def check_untouched(trial: Trial) -> Verdict | None:
+    """M0 and M1, in a session in which nothing was done."""
+    return await _first_rejection(trial, UNTOUCHED)
+
+
+async def check_tool_controls(trial: Trial) -> Verdict | None:
+    """The other controls; None if nothing is free."""
+    return await _first_rejection(trial, CONTROLS)
+
+
+async def _first_rejection(trial: Trial, checks: tuple[tuple[str, ToolCheck], ...]) -> Verdict | None:
+    for name, check in checks:
+        rejection = await run_check(trial.program, name, check(trial))
+        if rejection is not None:
+            return rejection
     return None
 
 
@@ -212,9 +221,8 @@ async def _rejection(trial: Trial, episode: Episode, reason: Reason, what: str) 
     return program.rejection(STAGE, reason, message[:500], await demonstrated(program, trial, episode))
 
 
-CONTROLS: tuple[tuple[str, Callable[[Trial], Coroutine[None, None, Verdict | None]]], ...] = (
-    ("M0", _at_reset),
-    ("M1", _nothing),
+UNTOUCHED: tuple[tuple[str, ToolCheck], ...] = (("M0", _at_reset), ("M1", _nothing))
+CONTROLS: tuple[tuple[str, ToolCheck], ...] = (
     ("M8", _unrelated),
     ("M12", _spoofs),
     ("M9", _replay),

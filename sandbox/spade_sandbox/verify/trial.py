@@ -13,12 +13,15 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Exchange, Fact, Operation, Reason, Stage, Trace, Verdict, rejected
 from spade_sandbox.client import CallResult, Inspection, SandboxPool, SandboxSession, StepResult, Tool
-from spade_sandbox.verify.moves import FULL_REWARD, MAX_TURNS, Episode, Solved
+from spade_sandbox.verify.moves import FULL_REWARD, MAX_TURNS, Episode, Look, Solved
 from spade_sandbox.verify.record import Result, answer_text, fault_text
 
 ResultT = TypeVar("ResultT", bound=Result)
 MAX_SEED = 2**31
 """As in play."""
+
+
+LEAST_CPU_SECONDS = 10
 
 
 class OutOfTime(Exception):
@@ -47,8 +50,8 @@ class Program:
     trials: "list[Trial]" = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
     """What was played, in order."""
-    solutions: dict[int, str] = field(default_factory=dict)
-    """The program's own solution by seed, as text; without a seed for which it gave none."""
+    looks: list[Look] = field(default_factory=list)
+    """Openings, hidden states and solutions, by seed."""
     solved: Solved | None = None
     """A solution that won, once the stage `solution` has found one."""
     steps: int = 0
@@ -68,6 +71,11 @@ class Program:
         return tuple(int(digest[start : start + 8], 16) % MAX_SEED for start in range(0, 64, 8))
 
     @property
+    def solutions(self) -> dict[int, str]:
+        """The program's own solution by seed, as text; without a seed for which it gave none."""
+        return {look.seed: look.solution for look in self.looks if look.solution}
+
+    @property
     def cpu_left(self) -> float:
         """CPU seconds that the battery still grants."""
         return self.settings.max_cpu_seconds - self.cpu_seconds
@@ -79,13 +87,13 @@ class Program:
         """A new session that notes itself. Raises EnvironmentFault if the program does not load,
         InfrastructureFault if no sandbox serves it, and OutOfTime.
 
-        Its CPU limit is what the battery has left, but never less than a second. `counted`: whether its steps are the
-        battery's.
+        Its CPU limit is what the battery has left, but at least LEAST_CPU_SECONDS: gVisor on a busy machine counts
+        waiting as using. `counted`: whether its steps are the battery's.
         """
         if self.cpu_left <= 0:
             raise OutOfTime
         turns = self.max_turns if max_turns is None else max_turns
-        cpu = min(self.limits.cpu_seconds, max(1, math.ceil(self.cpu_left)))
+        cpu = min(self.limits.cpu_seconds, max(LEAST_CPU_SECONDS, math.ceil(self.cpu_left)))
         trial = Trial(self, note, turns, other_hash_seed, counted)
         self.trials.append(trial)
         opened = self.pool.session(
@@ -109,13 +117,16 @@ class Program:
 
     def mark(self) -> "Mark":
         """What is known now, to go back to."""
-        return Mark(dict(self.facts), len(self.trials), len(self.episodes), self.steps, self.cpu_seconds)
+        return Mark(
+            dict(self.facts), len(self.trials), len(self.episodes), len(self.looks), self.steps, self.cpu_seconds
+        )
 
     def rewind(self, mark: "Mark") -> None:
         """Forget what came after a mark."""
         self.facts, self.steps, self.cpu_seconds = dict(mark.facts), mark.steps, mark.cpu_seconds
         del self.trials[mark.trials :]
         del self.episodes[mark.episodes :]
+        del self.looks[mark.looks :]
 
     def rejection(self, stage: Stage, reason: Reason, message: str, *evidence: Trace) -> Verdict:
         """A rejection with these sessions as evidence."""
@@ -134,6 +145,7 @@ class Mark:
     facts: dict[str, Fact]
     trials: int
     episodes: int
+    looks: int
     steps: int
     cpu_seconds: float
 
