@@ -38,13 +38,21 @@ def check_source(source: str | bytes, max_source_bytes: int) -> str | Verdict:
 
     Bytes are those of a file: UTF-8, with or without a byte order mark.
     """
-    if isinstance(source, bytes):
-        if len(source) > max_source_bytes:
-            return _too_long(len(source), max_source_bytes)
-        try:
-            source = source.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            return _reject(Reason.ENCODING, f"the program is not UTF-8: byte {error.start} is {error.reason}")
+    text = _decoded(source, max_source_bytes) if isinstance(source, bytes) else source
+    return text if isinstance(text, Verdict) else _checked(text, max_source_bytes)
+
+
+def _decoded(content: bytes, max_source_bytes: int) -> str | Verdict:
+    """The text of a file."""
+    if len(content) > max_source_bytes:
+        return _too_long(len(content), max_source_bytes)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _reject(Reason.ENCODING, f"the program is not UTF-8: byte {error.start} is {error.reason}")
+
+
+def _checked(source: str, max_source_bytes: int) -> str | Verdict:
     if not source.strip():
         return _reject(Reason.EMPTY, "the answer holds no code")
     try:
