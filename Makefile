@@ -32,6 +32,12 @@ install: .venv/.installed ## Python environment in .venv with the `spade` comman
 	@if [ -f pyproject.toml ]; then $(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .; fi
 	@touch $@
 
+gvisor: ## gVisor's runsc for `spade verify`, without the cluster; registered with Docker if that is there
+	cluster/gvisor
+
+docker-image: install ## The sandbox image in this machine's Docker, for `spade verify --backend docker`
+	cluster/docker-image
+
 ## Development cluster
 cluster: ## Build what is missing and start the single-node cluster (a no-op if it runs)
 	cluster/build
@@ -55,6 +61,9 @@ unit: install ## Pure tests, under a minute
 
 test: install images ## What CI runs: unit, integration, component, e2e (30 minutes warm)
 	$(BIN)/python -m pytest
+
+slow: install ## What is too large for CI: many more random examples
+	$(BIN)/python -m pytest -m slow
 
 check: install ## Types, style, import rules, generated files are fresh (2 minutes)
 	$(BIN)/ruff check
@@ -96,4 +105,4 @@ benchmarks-page: install ## Write docs/benchmarks.md from tests/bench/results
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done
 
-.PHONY: help demo install unit test check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
+.PHONY: help demo install gvisor docker-image unit test slow check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules

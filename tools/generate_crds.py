@@ -16,7 +16,10 @@ from typing import Any
 
 import yaml
 
+from spade_contracts.base import Document
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
+from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.labels import GROUP, VERSION
 from spade_contracts.metrics import METRICS
 from spade_contracts.resources import reasons
@@ -39,6 +42,13 @@ PROFILE_PATHS = {
     "learner.loss": "learner.loss",
     "learner.checkpointEvery": "learner.checkpoint_every",
 }
+
+CLASS_DEFAULTS: dict[str, type[Document]] = {
+    "sandbox.limits": SandboxLimits,
+    "environments.verification": VerificationSettings,
+    "verification": VerificationSettings,
+}
+"""Where spec fields stand whose models have defaults themselves."""
 
 
 def generated() -> dict[str, str]:
@@ -131,31 +141,38 @@ def _default(resource: CustomResource, part: str, path: str, field: Schema) -> s
         return ""
     if "default" in field and field["default"] != {}:
         return f"`{field['default']}`"
-    if resource.kind != "SpadeRun" or field.get("type") == "object":
+    if field.get("type") == "object":
         return ""
-    if path.startswith("sandbox.limits."):
-        value = _limit_default(path.rpartition(".")[2])
-        return f"`{value}`"
-    corrected, paper = (_profile_value(defaults, path) for defaults in (corrected_defaults(), paper_defaults()))
-    if corrected is None:
-        return ""
-    return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper}`"
+    if resource.kind == "SpadeRun":
+        corrected, paper = (_profile_value(defaults, path) for defaults in (corrected_defaults(), paper_defaults()))
+        if corrected is not None:
+            return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper or 'none'}`"
+    own = _class_default(path)
+    return f"`{own}`" if own else ""
 
 
-def _limit_default(name: str) -> object:
-    from spade_contracts.config import SandboxLimits
-
-    return SandboxLimits().model_dump(by_alias=True)[name]
+def _class_default(path: str) -> str | None:
+    """The default of a settings model that a profile need not fill in."""
+    for prefix, settings in CLASS_DEFAULTS.items():
+        if path.startswith(prefix + "."):
+            return _at(settings().model_dump(by_alias=False), _snake(path.removeprefix(prefix + ".")))
+    return None
 
 
 def _profile_value(defaults: dict[str, Any], path: str) -> str | None:
     for prefix, target in PROFILE_PATHS.items():
         if path == prefix or path.startswith(prefix + "."):
-            value: Any = defaults
-            for name in (target + _snake(path[len(prefix) :])).split("."):
-                value = value[name]
-            return ", ".join(value) if isinstance(value, tuple) else str(value)
+            return _at(defaults, target + _snake(path[len(prefix) :]))
     return None
+
+
+def _at(value: Any, path: str) -> str | None:
+    """The value at a path of field names as text, or None where there is none."""
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return None
+        value = value[name]
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _snake(camel: str) -> str:

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.errors import InvalidInput
+from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
 from spade_operator.reconcile.accept import check
@@ -22,6 +23,9 @@ def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
     if len(name) > MAX_RUN_NAME or not NAME.fullmatch(name):
         remedy = f"Use at most {MAX_RUN_NAME} lower-case letters, digits and dashes, beginning with a letter."
         raise InvalidInput("metadata.name", f"{name!r} makes no names of pods and services.", remedy=remedy)
+    if name.endswith(BATCH_FAMILY_SUFFIX):
+        remedy = f"Use a name that does not end in {BATCH_FAMILY_SUFFIX}."
+        raise InvalidInput("metadata.name", f"{name!r} is kept for the pods of a stand-alone EnvBatch.", remedy=remedy)
     try:
         return SpadeRunSpec.model_validate(document.get("spec", {}))
     except ValidationError as error:

@@ -1,5 +1,6 @@
 """The `spade` command: one sub-command, one module."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -7,11 +8,15 @@ import yaml
 from rich.console import Console
 
 from spade_cli import check as checking
+from spade_cli import replay as replaying
+from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
+from spade_cli.interrupts import run_until_signal
 from spade_cli.table import closing_tables
 from spade_cli.watch import condition, follow, refused
 from spade_contracts.errors import SpadeError
 from spade_contracts.resources import RunCondition
+from spade_sandbox.local import Backend
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -72,6 +77,60 @@ def report(
 ) -> None:
     """Print the table of a run's rollouts so far, and where the results lie."""
     show(get_run(connect(kubeconfig), namespace, name), plain())
+
+
+BACKEND = Annotated[
+    Backend | None,
+    typer.Option(
+        help="Where programs run: docker (a container of the sandbox image) or runsc (directly), both in gVisor; or "
+        "cells (no gVisor: trusted programs only). Without it the first in gVisor that works."
+    ),
+]
+
+
+@app.command()
+def verify(  # noqa: PLR0917  # typer calls it by name
+    programs: Annotated[list[str], typer.Argument(help="Program files, and folders with *.py below them.")],
+    domain: Annotated[str, typer.Option(metavar="games|tools", help="What kind of programs they are.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print all verdicts as a JSON list.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, max=verifying.MAX_JOBS, help="Programs judged at once.")] = min(
+        os.cpu_count() or 1, verifying.MAX_JOBS
+    ),
+    backend: BACKEND = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE.parquet", help="Write the verdicts there too.")] = None,
+    settings: Annotated[str | None, typer.Option(help="YAML file with `verification` and `limits`.")] = None,
+) -> None:
+    """Judge environment programs in a sandbox on this machine, without a cluster.
+
+    Exit code 0: all accepted; 1: some rejected; 2: wrong usage; 3: no back-end works, or sandboxes failed.
+    """
+    wanted = verifying.Wanted(
+        tuple(programs),
+        verifying.domain_of(domain),
+        as_json,
+        jobs,
+        backend,
+        verifying.checked_out(out),
+        verifying.read_settings(settings),
+    )
+    raise typer.Exit(run_until_signal(verifying.verify(wanted, verifying.to_stdout, verifying.to_stderr)))
+
+
+@app.command()
+def replay(
+    file: Annotated[
+        str, typer.Argument(help="Verdicts (JSON or Parquet) or a run's rollouts/NNNN/episodes-….parquet.")
+    ],
+    index: Annotated[int | None, typer.Option(min=0, help="Which record of the file, from 0.")] = None,
+    program: Annotated[str | None, typer.Option(help="The verdict's program, if it lies elsewhere now.")] = None,
+    backend: BACKEND = None,
+) -> None:
+    """Do the evidence of a verdict, or an episode, again in a cell and show where it differs.
+
+    Exit code 0: all answers are the same; 1: some differ; 2: wrong usage; 3: no back-end works, or it failed.
+    """
+    wanted = replaying.Wanted(file, index, program, backend)
+    raise typer.Exit(run_until_signal(replaying.replay_record(wanted, verifying.to_stdout, verifying.to_stderr)))
 
 
 def plain(*, stderr: bool = False) -> Console:

@@ -52,18 +52,21 @@ RUNTIME_BASE = Base("base", ("ca-certificates", "libnuma1", "libstdc++6", "pytho
 
 
 def ensure_base(layout: Layout, base: Base) -> None:
-    """Make a base image unless the cluster has it.
-
-    The root file system is kept on disk, so a new cluster gets it at once.
-    """
+    """Make a base image unless the cluster has it."""
     if base.reference in image_names(layout):
         return
+    root = root_archive(layout, base)
+    with tempfile.TemporaryDirectory(prefix="spade-base-", dir=layout.base) as scratch:
+        import_layer(layout, Path(scratch) / "image.tar", name=base.reference, layer=root, command=())
+
+
+def root_archive(layout: Layout, base: Base) -> Path:
+    """Return a tar file of a base image's root file system. It is kept on disk, so a new cluster gets it at once."""
     layout.base.mkdir(parents=True, exist_ok=True)
     root = layout.base / f"{base.name}-{base.definition_hash}.tar"
     if not root.exists():
         _bootstrap(base, root)
-    with tempfile.TemporaryDirectory(prefix="spade-base-", dir=layout.base) as scratch:
-        import_layer(layout, Path(scratch) / "image.tar", name=base.reference, layer=root, command=())
+    return root
 
 
 def _bootstrap(base: Base, root: Path) -> None:

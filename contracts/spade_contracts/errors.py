@@ -40,10 +40,13 @@ class ManifestMissing(SpadeError):
 
 
 class EnvironmentFault(SpadeError):
-    """A generated program misbehaved; `kind` is the typed outcome of the sandbox protocol."""
+    """A generated program misbehaved; `kind` is the typed outcome of the sandbox protocol, `limit` the limit that it
+    exceeded, if that is why (spade_contracts.protocol: FaultKind, Limit).
+    """
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, limit: str | None = None) -> None:
         self.kind = kind
+        self.limit = limit
         super().__init__(message)
 
 

@@ -7,6 +7,11 @@ from pydantic import Field
 
 from spade_contracts.base import Contract
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import Domain
+from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.config.verification import VerificationSettings
+from spade_contracts.statuses import ScoreDistribution
+from spade_contracts.verdicts import VerifierFailure
 
 FORMAT = 1
 
@@ -50,6 +55,9 @@ class BatchManifest(Contract):
     environments: tuple[EnvironmentEntry, ...]
     rejected: dict[str, int]
     """`stage/reason` → count over all attempts."""
+    canaries: dict[str, int] = {}
+    """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures). A batch with
+    a false accept has no manifest."""
     designs: tuple[str, ...]
     """Names of the part files with the designer's tokens."""
     verdicts: tuple[str, ...]
@@ -64,8 +72,10 @@ class EnvironmentReturns(Contract):
     hinted: tuple[float, ...]
     """Returns of the hinted plays; empty after the cycle's first rollout."""
     environment_faults: int
+    suspect: tuple[VerifierFailure, ...] = ()
+    """What the live detectors found against its verifier."""
     retired: bool
-    """Whether a live detector retired it: it is not played again."""
+    """Whether it is not played again in its cycle."""
 
 
 class RolloutManifest(Contract):
@@ -79,6 +89,7 @@ class RolloutManifest(Contract):
     outcomes: dict[str, int]
     environments: tuple[EnvironmentReturns, ...]
     verifier_failures: dict[str, int]
+    """By reason: episodes that show it, or environments where several plays or several environments do."""
     episodes: tuple[str, ...]
     """Names of the part files, in reading order."""
 
@@ -127,3 +138,35 @@ class CheckpointManifest(Contract):
     policy_version: int
     parameter_sha256: str
     world_size: int
+
+
+class ProgramEntry(Contract):
+    """One accepted program of a verification."""
+
+    name: str
+    """Path below the folder, or file and row."""
+    sha256: str
+
+
+class VerificationManifest(Contract):
+    """verifications/DIGEST/verification.json: what the gate said of programs that somebody else wrote.
+
+    DIGEST is over all that decides verdicts: settings, limits, and every program's name and content.
+    """
+
+    format: int = FORMAT
+    programs_uri: str
+    domain: Domain
+    settings: VerificationSettings
+    limits: SandboxLimits
+    programs: int
+    accepted: tuple[ProgramEntry, ...]
+    """In the order of their names."""
+    rejected: dict[str, int]
+    """`stage/reason` → count."""
+    mutation_scores: ScoreDistribution | None
+    diversity: float | None
+    canaries: dict[str, int] = {}
+    """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures)."""
+    verdicts: str
+    """Name of the Parquet file beside it: one row a program."""

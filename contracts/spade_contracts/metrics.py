@@ -25,6 +25,7 @@ class MetricSpec:
 
 
 RUN = ("namespace", "run")
+BATCH = ("namespace", "batch")
 SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
@@ -50,7 +51,19 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec(
         "spade_verifier_failures_total", Kind.COUNTER, "Verifiers shown wrong in play, by reason.", (*RUN, "reason")
     ),
-    MetricSpec("spade_gate_false_accepts_total", Kind.COUNTER, "Known bad programs that the gate let through.", RUN),
+    MetricSpec(
+        "spade_gate_false_accepts_total",
+        Kind.COUNTER,
+        "Known bad programs that the gate accepted, by the stage that should have rejected them.",
+        (*RUN, "stage"),
+    ),
+    MetricSpec(
+        "spade_gate_false_rejects_total",
+        Kind.COUNTER,
+        "Known good programs that the gate rejected, by the stage that did.",
+        (*RUN, "stage"),
+    ),
+    MetricSpec("spade_gate_canaries_total", Kind.COUNTER, "Known programs judged.", (*RUN, "kind")),
     MetricSpec("spade_episodes_total", Kind.COUNTER, "Episodes by outcome.", (*RUN, "outcome", "hinted")),
     MetricSpec("spade_hint_regret", Kind.GAUGE, "Mean hint regret of the latest cycle.", RUN),
     MetricSpec("spade_policy_version", Kind.GAUGE, "The policy version that all engines are proven at.", RUN),
@@ -58,6 +71,31 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_restarts_total", Kind.COUNTER, "Pods or groups replaced, by role.", (*RUN, "role")),
     MetricSpec("spade_weight_verifications_total", Kind.COUNTER, "Weight proofs by result.", (*RUN, "result")),
     MetricSpec("spade_stage_seconds", Kind.GAUGE, "Seconds of each stage, latest rollout.", (*RUN, "stage")),
+    MetricSpec(
+        "spade_batch_condition",
+        Kind.GAUGE,
+        "1 where a condition of a stand-alone EnvBatch is True.",
+        (*BATCH, "condition"),
+    ),
+    MetricSpec(
+        "spade_batch_programs_total",
+        Kind.COUNTER,
+        "Programs of a stand-alone EnvBatch by last stage and reason; stage `accepted` has an empty reason.",
+        (*BATCH, "stage", "reason"),
+    ),
+    MetricSpec(
+        "spade_batch_mutation_score", Kind.GAUGE, "Median mutation score of a stand-alone EnvBatch's programs.", BATCH
+    ),
+    MetricSpec("spade_batch_diversity", Kind.GAUGE, "Diversity of a stand-alone EnvBatch's accepted programs.", BATCH),
+    MetricSpec(
+        "spade_batch_sandbox_pods", Kind.GAUGE, "Sandbox pods of a stand-alone EnvBatch by state.", (*BATCH, "state")
+    ),
+    MetricSpec(
+        "spade_batch_restarts_total",
+        Kind.COUNTER,
+        "Replaced pods of a stand-alone EnvBatch by role.",
+        (*BATCH, "role"),
+    ),
     MetricSpec("spade_reconcile_seconds", Kind.HISTOGRAM, "Seconds of one pass.", ("kind",), buckets=SECONDS),
     MetricSpec("spade_reconcile_errors_total", Kind.COUNTER, "Passes that ended in an error.", ("kind", "error")),
     MetricSpec("spade_api_requests_total", Kind.COUNTER, "Calls to the API server.", ("verb", "resource", "code")),
@@ -71,6 +109,13 @@ METRICS: tuple[MetricSpec, ...] = (
     ),
     MetricSpec("spade_worker_episodes_total", Kind.COUNTER, "Episodes here.", ("outcome", "hinted"), "worker"),
     MetricSpec("spade_sandbox_sessions", Kind.GAUGE, "Sessions of this worker by state.", ("state",), "worker"),
+    MetricSpec(
+        "spade_sandbox_sessions_ended_total",
+        Kind.COUNTER,
+        "Sessions of this worker by how they ended.",
+        ("outcome",),
+        "worker",
+    ),
     MetricSpec(
         "spade_sandbox_step_seconds", Kind.HISTOGRAM, "A step, as the worker sees it.", (), "worker", STEP_SECONDS
     ),

@@ -2,7 +2,8 @@
 
 One WebSocket per worker and pod; each text message is one JSON object. Requests carry an `id` chosen by the client;
 answers repeat it and may come in any order (requests of different sessions are pipelined, those of one session run in
-order). The first request of a connection is `hello`. A session lives as long as its connection.
+order). The first request of a connection is `hello`. A session lives as long as its connection. A message is one
+unfragmented text frame.
 
 Whatever a sandbox sends is untrusted: clients validate every answer with these models and treat a misfit as a fault
 of the pod. Every string, list and map has a maximum, and every number a range.
@@ -11,13 +12,14 @@ of the pod. Every string, list and map has a maximum, and every number a range.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
 
 from spade_contracts.base import Contract
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.json_shape import json_object
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAX_MESSAGE_BYTES = 4 * 2**20
 """Largest message in either direction; a text of MAX_TEXT_CHARACTERS fits even if every character is escaped."""
 MAX_SOURCE_CHARACTERS = 500_000
@@ -28,6 +30,14 @@ MAX_INFO_ENTRIES = 32
 MAX_INFO_KEY_CHARACTERS = 64
 MAX_INFO_TEXT_CHARACTERS = 500
 MAX_TOOLS = 64
+MAX_TOOL_NAME_CHARACTERS = 128
+MAX_TOOL_DESCRIPTION_CHARACTERS = 10_000
+MAX_JSON_CHARACTERS = 100_000
+MAX_INSTRUCTIONS = 64
+MAX_VALUES = 256
+"""Attributes that an inspection shows."""
+MAX_VALUE_NAME_CHARACTERS = 128
+MAX_VALUE_CHARACTERS = 2_100
 MAX_SEED = 2**63 - 1
 
 RequestId = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -41,8 +51,11 @@ InfoInteger = Annotated[int, Field(ge=-MAX_SEED, le=MAX_SEED)]
 InfoValue = bool | InfoInteger | Finite | Annotated[str, StringConstraints(max_length=MAX_INFO_TEXT_CHARACTERS)]
 Info = Annotated[dict[InfoKey, InfoValue], Field(max_length=MAX_INFO_ENTRIES)]
 """What is kept of a program's info dict: short scalars. Diagnostics only; no reward is computed from it."""
-ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-JsonText = Annotated[str, StringConstraints(max_length=100_000)]
+ToolName = Annotated[str, StringConstraints(max_length=MAX_TOOL_NAME_CHARACTERS)]
+JsonText = Annotated[str, StringConstraints(max_length=MAX_JSON_CHARACTERS)]
+JsonObject = Annotated[JsonText, AfterValidator(json_object)]
+ValueName = Annotated[str, StringConstraints(max_length=MAX_VALUE_NAME_CHARACTERS)]
+ValueText = Annotated[str, StringConstraints(max_length=MAX_VALUE_CHARACTERS)]
 
 
 class FaultKind(StrEnum):
@@ -74,6 +87,31 @@ class FaultKind(StrEnum):
 
 PROGRAM_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.MEMORY, FaultKind.CRASH, FaultKind.INVALID_RETURN})
 """Faults of the program itself. Each ends its session."""
+
+
+class Limit(StrEnum):
+    """Which limit of its session a program exceeded. The fault's kind says what to do about it."""
+
+    MEMORY = "memory"
+    """Memory of the whole cell; the kind is `memory`."""
+    CPU = "cpu"
+    """CPU time over the session's life; `timeout`."""
+    WALL = "wall"
+    """Wall clock of one operation; `timeout`."""
+    PROCESSES = "processes"
+    """A second process or thread, or another program in its place: none is allowed; `crash`."""
+    OPEN_FILES = "open_files"
+    """Open file descriptors; `crash`."""
+    FILE_BYTES = "file_bytes"
+    """Scratch files: their bytes, or their number; `crash`."""
+    OUTPUT = "output"
+    """Bytes printed over the session's life; `crash`."""
+    OBSERVATION = "observation"
+    """Characters of an observation, solution or other answer; `invalid_return`."""
+    ACTION = "action"
+    """Characters of an action: the client's mistake, so the session lives on; `bad_request`."""
+    RECURSION = "recursion"
+    """Python's recursion limit; `crash`."""
 
 
 class Message(Contract):
@@ -120,6 +158,8 @@ class Open(Message):
     domain: Domain
     max_turns: int = Field(ge=1, le=100_000)
     limits: SandboxLimits
+    other_hash_seed: bool = False
+    """Run the program with another PYTHONHASHSEED than usual, to see whether its episodes depend on it."""
 
 
 class Reset(Message):
@@ -149,14 +189,14 @@ class Tools(Message):
 
 
 class Call(Message):
-    """One tool call (method.md §2.6 `execute_tool`)."""
+    """One tool call (method.md §2.6 `execute_tool`). It does not advance the environment's turn counter."""
 
     op: Literal["call"] = "call"
     id: RequestId
     session: SessionId
     name: ToolName
     arguments: JsonText
-    """A JSON object, as text."""
+    """A JSON object, as the player wrote it; anything else is answered with the tool's error output."""
 
 
 class Solution(Message):
@@ -167,6 +207,21 @@ class Solution(Message):
     session: SessionId
 
 
+class Inspect(Message):
+    """Hidden state and criteria, for verification and live detectors; never shown to a player."""
+
+    op: Literal["inspect"] = "inspect"
+    id: RequestId
+    session: SessionId
+
+
+class Look(Message):
+    """How full the pod is now. That it answers at all shows that it serves."""
+
+    op: Literal["look"] = "look"
+    id: RequestId
+
+
 class Close(Message):
     """End a session and kill its cell; closing an unknown session is no error."""
 
@@ -175,9 +230,9 @@ class Close(Message):
     session: SessionId
 
 
-SessionRequest = Reset | Step | Tools | Call | Solution
+SessionRequest = Reset | Step | Tools | Call | Solution | Inspect
 Request = Annotated[
-    Hello | Put | Open | Reset | Step | Tools | Call | Solution | Close,
+    Hello | Put | Open | Reset | Step | Tools | Call | Solution | Inspect | Look | Close,
     Field(discriminator="op"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -228,11 +283,20 @@ class StepResult(Message):
     info: Info
 
 
+class ToolSchema(Message):
+    """One tool as the player is told of it."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME_CHARACTERS)]
+    description: str = Field(max_length=MAX_TOOL_DESCRIPTION_CHARACTERS)
+    parameters: JsonObject
+    """JSON schema of the arguments."""
+
+
 class ToolsResult(Message):
-    """Function schemas, each a JSON object as text."""
+    """The environment's tools."""
 
     op: Literal["tools"] = "tools"
-    tools: tuple[JsonText, ...] = Field(max_length=MAX_TOOLS)
+    tools: tuple[ToolSchema, ...] = Field(max_length=MAX_TOOLS)
 
 
 class CallResult(Message):
@@ -250,11 +314,41 @@ class SolutionResult(Message):
     text: Text
 
 
+class Criterion(StrEnum):
+    """What a criterion says of the present state (method.md §2.6)."""
+
+    TRUE = "true"
+    FALSE = "false"
+    RAISES = "raises"
+
+
+class InspectResult(Message):
+    """What the environment holds. A program can lie about it like about everything else."""
+
+    op: Literal["inspect"] = "inspect"
+    values: Annotated[dict[ValueName, ValueText], Field(max_length=MAX_VALUES)]
+    """Canonical text of each attribute (games) or entry of `_state` (tools)."""
+    instruction: int = Field(ge=0, le=1_000_000)
+    """Index of the current instruction, which is the number completed; 0 without instructions."""
+    instructions: tuple[Text, ...] = Field(max_length=MAX_INSTRUCTIONS)
+    criteria: tuple[Criterion, ...] = Field(max_length=MAX_INSTRUCTIONS)
+    """One per instruction, on the present state."""
+
+
+class LookResult(Message):
+    """How full the pod is."""
+
+    op: Literal["look"] = "look"
+    load: Load
+
+
 class CloseResult(Message):
     """The session's cell is dead."""
 
     op: Literal["close"] = "close"
     load: Load
+    cpu_seconds: float = Field(ge=0, le=1e9, allow_inf_nan=False)
+    """CPU time of the cell over its life; 0 if there was no such session."""
 
 
 Result = Annotated[
@@ -266,6 +360,8 @@ Result = Annotated[
     | ToolsResult
     | CallResult
     | SolutionResult
+    | InspectResult
+    | LookResult
     | CloseResult,
     Field(discriminator="op"),
 ]
@@ -276,6 +372,8 @@ class Fault(Message):
 
     kind: FaultKind
     message: str = Field(max_length=MAX_ERROR_CHARACTERS)
+    limit: Limit | None = None
+    """The limit that was exceeded, if that is what happened."""
 
 
 class Answer(Message):
@@ -292,6 +390,6 @@ class Answer(Message):
         return self
 
 
-def fault(request_id: int, kind: FaultKind, message: str) -> Answer:
+def fault(request_id: int, kind: FaultKind, message: str, limit: Limit | None = None) -> Answer:
     """An error answer; the message is cut to what the protocol carries."""
-    return Answer(id=request_id, error=Fault(kind=kind, message=message[:MAX_ERROR_CHARACTERS]))
+    return Answer(id=request_id, error=Fault(kind=kind, message=message[:MAX_ERROR_CHARACTERS], limit=limit))

@@ -212,6 +212,11 @@ class DesignSummary(Contract):
     accepted: int
     rejected: dict[str, int] = {}
     """`stage/reason` → count."""
+    canaries: dict[str, int] = {}
+    """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures). A false accept
+    means that no manifest was written."""
+    let_through: tuple[str, ...] = Field(default=(), max_length=8)
+    """Names of known bad programs that were accepted, as far as there is room."""
     seconds: float
     tokens: int
     storage_uri: str
@@ -233,6 +238,40 @@ class PlaySummary(Contract):
     hint_regret: float | None = None
     verifier_failures: dict[str, int] = {}
     tokens: int
+    seconds: float
+    storage_uri: str
+    error: str = Field(default="", max_length=1500)
+
+
+class ScoreDistribution(Contract):
+    """Mutation scores of the programs that have one: shares in [0, 1]."""
+
+    programs: int = Field(ge=1)
+    """Programs with a score."""
+    mean: float
+    minimum: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    maximum: float
+
+
+class VerifySummary(Contract):
+    """Termination message of a worker that verifies existing programs (worker 0 speaks for all)."""
+
+    programs: int
+    """Programs found; every one has a verdict."""
+    accepted: int
+    rejected: dict[str, int] = {}
+    """`stage/reason` → count; the rarest are added up as `other` where a message has no room for them."""
+    mutation_scores: ScoreDistribution | None = None
+    diversity: float | None = None
+    """Vendi score of the accepted programs over their number; None when it was not measured."""
+    canaries: dict[str, int] = {}
+    """Known programs that the gate was tried on, and its errors (spade_contracts.canaries). A false accept means that
+    no manifest was written."""
+    let_through: tuple[str, ...] = Field(default=(), max_length=8)
+    """Names of known bad programs that were accepted, as far as there is room."""
     seconds: float
     storage_uri: str
     error: str = Field(default="", max_length=1500)

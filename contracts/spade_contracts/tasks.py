@@ -10,16 +10,20 @@ from pydantic import Field
 
 from spade_contracts.base import Contract
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import Domain
+from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.config.verification import VerificationSettings
 
 TASK_PATH = "/etc/spade/task/task.json"
 TOKENS_PATH = "/etc/spade/tokens"
 
 
 class RunRef(Contract):
-    """Which run a process works for, and where its storage is."""
+    """Which run, or stand-alone EnvBatch, a process works for, and where its storage is."""
 
     namespace: str
     name: str
+    """Of the family: a stand-alone EnvBatch `pool` is `pool-batch`."""
     uid: str
     storage_uri: str
     """fsspec URI of the run's folder, such as `file:///storage/default/mini`."""
@@ -64,7 +68,24 @@ class PlayTask(Contract):
     sandbox_host: str
 
 
-Task = Annotated[PrepareTask | DesignTask | PlayTask, Field(discriminator="kind")]
+class VerifyTask(Contract):
+    """Verify existing programs. There is no run.json here, so settings and limits are in the task."""
+
+    kind: Literal["verify"] = "verify"
+    run: RunRef
+    programs_uri: str
+    """Folder of `*.py`, one such file, or a JSONL or Parquet file with a column `program`."""
+    domain: Domain
+    settings: VerificationSettings
+    limits: SandboxLimits
+    attempt: int
+    """Attempt of the Job; part files carry it."""
+    workers: int
+    sandbox_host: str
+    """DNS name whose A records are the ready sandbox pods."""
+
+
+Task = Annotated[PrepareTask | DesignTask | PlayTask | VerifyTask, Field(discriminator="kind")]
 
 
 class LearnerTask(Contract):

@@ -12,7 +12,8 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from spade_contracts.statuses import LearnerTarget
-from spade_operator.records import WATCHED, Kind, PodRecord, Record, RunRecord
+from spade_operator.children.names import pool_family
+from spade_operator.records import WATCHED, BatchRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
 
@@ -40,7 +41,7 @@ class Told:
 
 
 RunName = tuple[str, str]
-"""Namespace and name of a SpadeRun."""
+"""Namespace and name of a family: of a SpadeRun, or of a stand-alone EnvBatch."""
 LogKey = tuple[str, str, int]
 """Pod UID, container, and its restarts when it ended."""
 
@@ -106,6 +107,17 @@ class Facts:
         """The SpadeRun of that name."""
         found = self._objects.get((namespace, name), {}).get((Kind.RUN, name))
         return found if isinstance(found, RunRecord) else None
+
+    def pool(self, namespace: str, name: str) -> BatchRecord | None:
+        """The stand-alone EnvBatch of that name."""
+        found = self._objects.get((namespace, pool_family(name)), {}).get((Kind.BATCH, name))
+        return found if isinstance(found, BatchRecord) and found.alone else None
+
+    def pools(self) -> Iterator[BatchRecord]:
+        """All stand-alone EnvBatches."""
+        for record in self.of_kind(Kind.BATCH):
+            if isinstance(record, BatchRecord) and record.alone:
+                yield record
 
     def mark_deleting(self, record: Record, grace_seconds: int | None) -> None:
         """Our delete was accepted; the watch tells later when the object is gone."""

@@ -3,30 +3,39 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spade_operator.children.names import env_batch_name, rollout_job_name
+from spade_operator.children.names import batch_of, env_batch_name, rollout_job_name
 from spade_operator.facts import Facts
 from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
 
 
 @dataclass(frozen=True)
 class Key:
-    """An object of ours that gets passes, and the run that it belongs to."""
+    """An object of ours that gets passes, and the family that it belongs to."""
 
     kind: Kind
     namespace: str
     name: str
     run: str
 
+    @property
+    def alone(self) -> bool:
+        """Whether it is a stand-alone EnvBatch."""
+        return self.kind is Kind.BATCH and batch_of(self.run) == self.name
+
 
 def run_key(namespace: str, run: str) -> Key:
-    """The key of a run."""
-    return Key(Kind.RUN, namespace, run, run)
+    """The key of a family's head: the run, or the stand-alone EnvBatch."""
+    batch = batch_of(run)
+    return Key(Kind.BATCH, namespace, batch, run) if batch else Key(Kind.RUN, namespace, run, run)
 
 
 def keys_of(record: Record) -> Iterator[Key]:
-    """Who must look when this record changed: its run, and the EnvBatch or RolloutJob whose work it is."""
+    """Who must look when this record changed: its family's head, and the unit of a run whose work it is."""
     meta = record.meta
-    yield run_key(meta.namespace, meta.run)
+    head = run_key(meta.namespace, meta.run)
+    yield head
+    if head.alone:
+        return
     if meta.kind in (Kind.BATCH, Kind.ROLLOUT):
         yield Key(meta.kind, meta.namespace, meta.name, meta.run)
     elif meta.kind in (Kind.POD, Kind.JOB) and meta.rollout is not None:

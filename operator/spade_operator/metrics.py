@@ -4,7 +4,7 @@ Run figures are read from status, so they are there again after a restart and le
 labels and help come from spade_contracts.metrics.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,16 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from spade_contracts.canaries import BAD, FALSE_ACCEPTS, FALSE_REJECTS, GOOD, by_stage
 from spade_contracts.labels import Role
-from spade_contracts.metrics import METRICS, Kind, MetricSpec, metric
-from spade_contracts.resources import Phase
+from spade_contracts.metrics import METRICS, Kind, metric
+from spade_contracts.resources import BatchCondition, ConditionStatus, Phase
 from spade_contracts.statuses import Outcome, ProofResult
-from spade_contracts.verdicts import Reason as VerdictReason
-from spade_contracts.verdicts import Stage, VerifierFailure
+from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
+from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
 from spade_operator.reconcile.figures import STAGES
-from spade_operator.records import PodRecord, RunRecord
+from spade_operator.records import BatchRecord, Meta, PodRecord, RunRecord
 from spade_operator.view import SANDBOX_STATES, episodes, sandbox_state
 
 Sample = tuple[tuple[str, ...], float]
@@ -45,7 +46,7 @@ class Telemetry:
 def make_telemetry(facts: Facts) -> Telemetry:
     """A registry with everything that the operator exports."""
     registry = CollectorRegistry()
-    registry.register(RunCollector(facts))
+    registry.register(FamilyCollector(facts))
     seconds, errors, requests = (metric(name) for name in OWN)
     return Telemetry(
         registry,
@@ -55,29 +56,31 @@ def make_telemetry(facts: Facts) -> Telemetry:
     )
 
 
-class RunCollector(Collector):
-    """Families of all runs that are known at the moment of a scrape."""
+class FamilyCollector(Collector):
+    """Figures of all runs and stand-alone EnvBatches that are known at the moment of a scrape."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
     def collect(self) -> Iterable[Metric]:
-        """One family for each metric of a run, also when there is no run."""
-        runs = tuple(self._facts.runs())
+        """One family for each metric of a run or batch, also when there is none."""
         for spec in METRICS:
-            if spec.exporter == "operator" and spec.name not in OWN:
-                yield self._family(spec, runs)
+            if spec.exporter != "operator" or spec.name in OWN:
+                continue
+            family: Any = (CounterMetricFamily if spec.kind is Kind.COUNTER else GaugeMetricFamily)(
+                spec.name, spec.help, labels=spec.labels
+            )
+            for meta, labels, value in self._samples(spec.name):
+                family.add_metric((meta.namespace, meta.name, *labels), value)
+            yield family
 
-    def _family(self, spec: MetricSpec, runs: tuple[RunRecord, ...]) -> Metric:
-        family: Any = (CounterMetricFamily if spec.kind is Kind.COUNTER else GaugeMetricFamily)(
-            spec.name, spec.help, labels=spec.labels
-        )
-        read = SAMPLES[spec.name]
-        for run in runs:
-            for labels, value in read(run, self._facts):
-                family.add_metric((run.meta.namespace, run.meta.name, *labels), value)
-        result: Metric = family
-        return result
+    def _samples(self, name: str) -> Iterator[tuple[Meta, tuple[str, ...], float]]:
+        if name in POOL_SAMPLES:
+            for pool in self._facts.pools():
+                yield from ((pool.meta, *sample) for sample in POOL_SAMPLES[name](pool, self._facts))
+        else:
+            for run in self._facts.runs():
+                yield from ((run.meta, *sample) for sample in SAMPLES[name](run, self._facts))
 
 
 def _number(text: str | None) -> Iterator[Sample]:
@@ -90,11 +93,29 @@ def _phase(run: RunRecord, facts: Facts) -> Iterator[Sample]:
         yield (str(phase),), float(run.status.phase is phase)
 
 
-def _environments(run: RunRecord, facts: Facts) -> Iterator[Sample]:
-    counts = {f"{stage}/{reason}": 0 for stage in Stage if stage is not Stage.ACCEPTED for reason in VerdictReason}
-    for key, value in (counts | {"accepted": 0} | run.status.environments).items():
+def _verdicts(counts: Mapping[str, int]) -> Iterator[Sample]:
+    """Programs by stage and reason, every known pair among them."""
+    zero = {f"{stage}/{reason}": 0 for stage, reasons in REASONS.items() for reason in reasons}
+    for key, value in (zero | {"accepted": 0} | dict(counts)).items():
         stage, _, reason = key.partition("/")
         yield (stage, reason), value
+
+
+def _programs(pool: BatchRecord, facts: Facts) -> Iterator[Sample]:
+    return _verdicts(dict(pool.status.rejected) | {"accepted": pool.status.accepted or 0})
+
+
+def _conditions(pool: BatchRecord, facts: Facts) -> Iterator[Sample]:
+    known = {c.type: c.status is ConditionStatus.TRUE for c in pool.status.conditions}
+    for kind in BatchCondition:
+        yield (str(kind),), float(known.get(kind, False))
+
+
+def _gate_errors(run: RunRecord, error: str) -> Iterator[Sample]:
+    known = dict(by_stage(run.status.canaries, error))
+    for stage in Stage:
+        if stage is not Stage.ACCEPTED:
+            yield (stage,), known.get(stage, 0)
 
 
 def _verifier_failures(run: RunRecord, facts: Facts) -> Iterator[Sample]:
@@ -111,10 +132,10 @@ def _episodes(run: RunRecord, facts: Facts) -> Iterator[Sample]:
         yield (str(outcome), "false"), counts.get(outcome, 0) - hinted
 
 
-def _sandbox_pods(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+def _sandbox_pods(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sample]:
     pods = [
         record
-        for record in facts.family(run.meta.namespace, run.meta.name)
+        for record in facts.family(head.meta.namespace, head.meta.run)
         if isinstance(record, PodRecord) and record.meta.role is Role.SANDBOX
     ]
     states = [sandbox_state(pod, facts.poll(pod.meta.uid)) for pod in pods]
@@ -122,10 +143,11 @@ def _sandbox_pods(run: RunRecord, facts: Facts) -> Iterator[Sample]:
         yield (state,), states.count(state)
 
 
-def _restarts(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+def _restarts(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sample]:
     for role in (Role.SANDBOX, Role.ENGINE, Role.LEARNER, Role.WORKER):
-        known = run.status.restarts.get(role)
-        yield (str(role),), known.total if known is not None else 0
+        known = head.status.restarts.get(role)
+        if isinstance(head, RunRecord) or role in POOL_ROLES:
+            yield (str(role),), known.total if known is not None else 0
 
 
 def _proofs(run: RunRecord, facts: Facts) -> Iterator[Sample]:
@@ -148,9 +170,13 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_rollout_episodes_done": lambda run, facts: [((), episodes(run, facts).done)],
     "spade_learnable_fraction": lambda run, facts: _number(run.status.learnable_fraction),
     "spade_mean_return": lambda run, facts: _number(run.status.mean_return),
-    "spade_environments_total": _environments,
+    "spade_environments_total": lambda run, facts: _verdicts(run.status.environments),
     "spade_verifier_failures_total": _verifier_failures,
-    "spade_gate_false_accepts_total": lambda run, facts: [((), run.status.environments.get("false_accept", 0))],
+    "spade_gate_false_accepts_total": lambda run, facts: _gate_errors(run, FALSE_ACCEPTS),
+    "spade_gate_false_rejects_total": lambda run, facts: _gate_errors(run, FALSE_REJECTS),
+    "spade_gate_canaries_total": lambda run, facts: [
+        ((kind,), run.status.canaries.get(kind, 0)) for kind in (GOOD, BAD)
+    ],
     "spade_episodes_total": _episodes,
     "spade_hint_regret": lambda run, facts: _number(run.status.hint_regret),
     "spade_policy_version": lambda run, facts: [
@@ -162,3 +188,14 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_stage_seconds": _stage_seconds,
 }
 """How each family reads a run; a family without an entry is a bug that its test finds."""
+POOL_SAMPLES: dict[str, Callable[[BatchRecord, Facts], Iterable[Sample]]] = {
+    "spade_batch_condition": _conditions,
+    "spade_batch_programs_total": _programs,
+    "spade_batch_mutation_score": lambda pool, facts: _number(
+        pool.status.mutation_scores.median if pool.status.mutation_scores else None
+    ),
+    "spade_batch_diversity": lambda pool, facts: _number(pool.status.diversity),
+    "spade_batch_sandbox_pods": _sandbox_pods,
+    "spade_batch_restarts_total": _restarts,
+}
+"""The same of a stand-alone EnvBatch."""

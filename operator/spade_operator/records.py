@@ -25,6 +25,7 @@ from spade_contracts.resources import (
     SpadeRunSpec,
     SpadeRunStatus,
 )
+from spade_operator.children.names import pool_family
 
 Raw = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
@@ -65,8 +66,9 @@ class Meta:
     resource_version: str
     generation: int
     run: str
-    """The SpadeRun that it belongs to."""
+    """The family that it belongs to: a SpadeRun's name, or that of a stand-alone EnvBatch's children."""
     run_uid: str
+    """UID of the family's head."""
     owner_uid: str
     """UID of its controlling (else first) owner."""
     deleting: bool
@@ -103,6 +105,11 @@ class BatchRecord:
     meta: Meta
     spec: EnvBatchSpec
     status: EnvBatchStatus
+
+    @property
+    def alone(self) -> bool:
+        """Whether it has no run: its pods, policies and tokens are its own."""
+        return self.spec.source is not None
 
 
 @dataclass(frozen=True)
@@ -230,7 +237,12 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
     meta: Raw = raw.get("metadata") or {}
     marks: Raw = meta.get("labels") or {}
     owners = sorted(meta.get("ownerReferences") or [], key=lambda owner: not owner.get("controller", False))
-    run = meta["name"] if kind is Kind.RUN else marks.get(labels.RUN) or (raw.get("spec") or {}).get("run", "")
+    spec: Raw = raw.get("spec") or {}
+    run, run_uid = marks.get(labels.RUN) or spec.get("run", ""), marks.get(labels.RUN_UID, "")
+    if kind is Kind.RUN:
+        run, run_uid = meta["name"], meta.get("uid", "")
+    elif kind is Kind.BATCH and "source" in spec:
+        run, run_uid = pool_family(meta["name"]), meta.get("uid", "")
     return Meta(
         kind=kind,
         namespace=meta.get("namespace", ""),
@@ -239,7 +251,7 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
         resource_version=meta.get("resourceVersion", ""),
         generation=int(meta.get("generation", 0)),
         run=str(run),
-        run_uid=meta.get("uid", "") if kind is Kind.RUN else marks.get(labels.RUN_UID, ""),
+        run_uid=run_uid,
         owner_uid=owners[0].get("uid", "") if owners else "",
         deleting="deletionTimestamp" in meta,
         grace_seconds=meta.get("deletionGracePeriodSeconds"),

@@ -53,7 +53,8 @@ class ApiServer:
         """One object as JSON."""
         found = self.kubectl("get", kind, name, "-n", namespace, "-o", "json")
         assert found.returncode == 0, found.stderr
-        return json.loads(found.stdout)
+        item: dict[str, Any] = json.loads(found.stdout)
+        return item
 
 
 def binaries_folder() -> Path:

@@ -11,15 +11,16 @@ from spade_operator.children.design import design_job, env_batch
 from spade_operator.children.engine import engine_deployment
 from spade_operator.children.learner import learner_job
 from spade_operator.children.manifests import Manifest
+from spade_operator.children.owner import Owner, Parent, Run, pool_owner
 from spade_operator.children.play import play_job, rollout_job
 from spade_operator.children.policies import network_policies
 from spade_operator.children.prepare import prepare_job
-from spade_operator.children.run import Parent, Run
 from spade_operator.children.sandbox import probe_targets, sandbox_deployment
 from spade_operator.children.secrets import token_secrets
 from spade_operator.children.services import services
 from spade_operator.children.site import Site
 from spade_operator.children.storage import storage_claim
+from spade_operator.children.verify import verify_job
 
 UID = "6f1c0c55-7a0e-4d0e-9a52-1f2f3d4c5b6a"
 RESOURCES = {
@@ -36,6 +37,36 @@ def make_run(name: str = "mini", namespace: str = "default", uid: str = UID, **s
     """A run with the smallest spec and fields of the API (camelCase) over it."""
     whole = {"model": {"uri": "package:tiny"}, "rollouts": 4, **spec}
     return Run(namespace, name, uid, SpadeRunSpec.model_validate(whole))
+
+
+def pool_spec(**spec: Any) -> EnvBatchSpec:
+    """A stand-alone EnvBatch with the smallest spec and fields of the API (camelCase) over it."""
+    whole = {"source": {"programs": "file:///storage/programs"}, "storage": {"claimName": "programs"}, **spec}
+    return EnvBatchSpec.model_validate(whole)
+
+
+def make_pool(name: str = "pool", namespace: str = "default", uid: str = UID, **spec: Any) -> Owner:
+    """A stand-alone EnvBatch as builders see it."""
+    return pool_owner(namespace, name, uid, pool_spec(**spec))
+
+
+def pool_workloads(pool: Owner, site: Site) -> dict[str, Manifest]:
+    """Every Deployment and Job of a stand-alone EnvBatch, by a word for it."""
+    built = {
+        "sandbox": sandbox_deployment(pool, site, 2),
+        "beacon": beacon_deployment(pool, site),
+        "verify": verify_job(pool, pool_spec(), site, 0),
+    }
+    return {word: manifest for word, (manifest,) in built.items()}
+
+
+def pool_children(pool: Owner, site: Site) -> list[Manifest]:
+    """Everything that a stand-alone EnvBatch is ever made of."""
+    return [
+        *ground(pool, site),
+        *probe_targets(pool, [make_target()]),
+        *pool_workloads(pool, site).values(),
+    ]
 
 
 def make_site(**settings: Any) -> Site:
@@ -67,8 +98,8 @@ def workloads(run: Run, site: Site) -> dict[str, Manifest]:
     rollout_spec = RolloutJobSpec(run=run.name, rollout=3, cycle=1, policy_version=3, workers=run.spec.workers.play)
     built = {
         "prepare": prepare_job(run, site),
-        "sandbox": sandbox_deployment(run, site, 2),
-        "beacon": beacon_deployment(run, site),
+        "sandbox": sandbox_deployment(run.owner, site, 2),
+        "beacon": beacon_deployment(run.owner, site),
         "engine": engine_deployment(run, site, 1),
         "learner": learner_job(run, site, 0),
         "design": design_job(run, batch, batch_spec, site, 0),
@@ -77,14 +108,17 @@ def workloads(run: Run, site: Site) -> dict[str, Manifest]:
     return {word: manifest for word, (manifest,) in built.items()}
 
 
+def ground(owner: Owner, site: Site) -> list[Manifest]:
+    """Tokens, policies and Services."""
+    return [*token_secrets(owner, site), *network_policies(owner, site), *services(owner)]
+
+
 def all_children(run: Run, site: Site) -> list[Manifest]:
     """Everything that a run is ever made of."""
     return [
-        *storage_claim(run),
-        *token_secrets(run, site),
-        *network_policies(run, site),
-        *services(run),
-        *probe_targets(run, [make_target()]),
+        *storage_claim(run.owner),
+        *ground(run.owner, site),
+        *probe_targets(run.owner, [make_target()]),
         *workloads(run, site).values(),
         *env_batch(run, 1, 2),
         *rollout_job(run, 3, 1, 3),

@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel
-from tests.support.children import UID, make_site, make_target
+from tests.support.children import UID, make_site, make_target, pool_spec
 
 from spade_contracts.isolation import TargetKind
 from spade_contracts.labels import Role
 from spade_contracts.resources import (
+    BatchCondition,
     Condition,
     ConditionStatus,
     EnvBatchSpec,
@@ -37,7 +38,7 @@ from spade_contracts.statuses import (
 )
 from spade_operator.children.names import env_batch_name, learner_job_name, rollout_job_name
 from spade_operator.facts import LogKey, Poll, Told
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import Observed, ObservedPool, Picture
 from spade_operator.reconcile.steps import Step
 from spade_operator.records import (
     BatchRecord,
@@ -55,6 +56,8 @@ from spade_operator.records import (
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RUN = "mini"
+POOL = "pool"
+POOL_FAMILY = "pool-batch"
 KINDS = (TargetKind.API_SERVER, TargetKind.DNS, TargetKind.OUTSIDE)
 SITE = make_site().model_copy(update={"probe_targets": tuple(make_target(kind) for kind in KINDS)})
 
@@ -175,9 +178,9 @@ def seen(
 ) -> Observed:
     """A picture; `pods` maps each pod to what its status port says. Nobody else changed what was applied."""
     answers = pods if isinstance(pods, Mapping) else dict.fromkeys(pods)
-    return Observed(
+    return Picture(
         site=SITE,
-        run=run or run_record(),
+        head=run or run_record(),
         batches={b.spec.cycle: b for b in batches},
         rollouts={r.spec.rollout: r for r in rollouts},
         pods=tuple(answers),
@@ -189,6 +192,46 @@ def seen(
         logs=logs or {},
         told=told,
         applied={r.meta.uid: "1" for r in (*deployments, *others)} if applied is None else applied,
+    )
+
+
+def pool_record(status: EnvBatchStatus | None = None, **spec: Any) -> BatchRecord:
+    """A stand-alone EnvBatch, with fields of its spec in camelCase."""
+    who = meta(Kind.BATCH, POOL, uid=UID, run=POOL_FAMILY, owner_uid="")
+    return BatchRecord(who, pool_spec(**spec), status or EnvBatchStatus())
+
+
+def pool_holding(*kinds: BatchCondition, **status: Any) -> EnvBatchStatus:
+    """A stand-alone EnvBatch's status with these conditions True."""
+    return EnvBatchStatus(conditions=tuple(condition(kind, True) for kind in kinds), **status)
+
+
+def pool_seen(
+    batch: BatchRecord | None = None,
+    *,
+    pods: Mapping[PodRecord, BaseModel | None] | Sequence[PodRecord] = (),
+    jobs: Sequence[JobRecord] = (),
+    deployments: Sequence[DeploymentRecord] = (),
+    leftovers: Sequence[Record] = (),
+    logs: Mapping[LogKey, str] | None = None,
+) -> ObservedPool:
+    """A picture of a stand-alone EnvBatch whose beacon has its address."""
+    answers = pods if isinstance(pods, Mapping) else dict.fromkeys(pods)
+    address = ChildRecord(meta(Kind.SERVICE, f"{POOL_FAMILY}-beacon", run=POOL_FAMILY), "10.96.0.77")
+    return Picture(
+        site=SITE,
+        head=batch or pool_record(),
+        batches={},
+        rollouts={},
+        pods=tuple(answers),
+        jobs={j.meta.name: j for j in jobs},
+        deployments={d.meta.role: d for d in deployments if d.meta.role},
+        others={(address.meta.kind, address.meta.name): address},
+        leftovers=tuple(leftovers),
+        polls={p.meta.uid: Poll(status, "", NOW) for p, status in answers.items() if status is not None},
+        logs=logs or {},
+        told=None,
+        applied={},
     )
 
 

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ from spade_contracts.statuses import SandboxStatus
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the tests"
-START_SECONDS = 60.0
+START_SECONDS = 180.0
 STOP_SECONDS = 30.0
 UNPRIVILEGED = 65532
 Found = TypeVar("Found")
@@ -43,6 +43,8 @@ class RunningPod:
     log: Path
     signal: Callable[[int], None]
     """Sends a signal to the pod's server."""
+    within: tuple[str, ...] = ()
+    """Words before a command that run it in the same place."""
 
     @property
     def target(self) -> str:
@@ -102,8 +104,8 @@ def pod_in_namespaces(*, launcher: Sequence[str] = (), **settings: object) -> It
 
 
 @contextmanager
-def pod_in_gvisor(**settings: object) -> Iterator[RunningPod]:
-    """A pod in gVisor, on this machine's network."""
+def pod_in_gvisor(*, launcher: Sequence[str] = (), **settings: object) -> Iterator[RunningPod]:
+    """A pod in gVisor, on this machine's network. `launcher`: words before the command that starts gVisor."""
     runsc = find_runsc()
     with _folder(settings) as (folder, environment):
         (folder / "config.json").write_text(json.dumps(_bundle(environment)))
@@ -111,7 +113,7 @@ def pod_in_gvisor(**settings: object) -> Iterator[RunningPod]:
         name = folder.name
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                [*command, "run", "--bundle", str(folder), name],
+                [*launcher, *command, "run", "--bundle", str(folder), name],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -120,7 +122,8 @@ def pod_in_gvisor(**settings: object) -> Iterator[RunningPod]:
         def send(number: int) -> None:
             subprocess.run([*command, "kill", name, signal.Signals(number).name], check=True, timeout=STOP_SECONDS)
 
-        pod = _pod(environment, process, folder, send)
+        within = (*command, "exec", "--cwd", "/", name)
+        pod = replace(_pod(environment, process, folder, send), within=within)
         try:
             yield _started(pod)
         finally:

@@ -83,6 +83,11 @@ def modules() -> dict[str, frozenset[str]]:
     [
         (("spade_contracts",), "", ()),
         (("spade_contracts", "spade_sandbox.pod"), "sandbox", ("spade_sandbox.client", "spade_sandbox.verify")),
+        (
+            ("spade_contracts", "spade_sandbox.client", "spade_sandbox.adapters"),
+            "adapters",
+            ("spade_sandbox.pod", "spade_sandbox.verify"),
+        ),
         (("spade_contracts", "spade_operator"), "operator", ()),
         (
             ("spade_contracts", "spade_sandbox.client", "spade_sandbox.verify", "spade_trainer"),
@@ -90,9 +95,13 @@ def modules() -> dict[str, frozenset[str]]:
             ("spade_sandbox.pod", *WITH_TORCH),
         ),
         (("spade_contracts", "spade_sandbox.client", "spade_trainer"), "trainer", ("spade_sandbox.pod",)),
-        (("spade_contracts", "spade_operator", "spade_sandbox", "spade_trainer", "spade_cli"), "cli", WITH_TORCH),
+        (
+            ("spade_contracts", "spade_operator", "spade_sandbox", "spade_trainer", "spade_cli"),
+            "cli",
+            ("spade_sandbox.adapters", *WITH_TORCH),
+        ),
     ],
-    ids=["contracts", "sandbox", "operator", "worker", "trainer", "cli"],
+    ids=["contracts", "sandbox", "adapters", "operator", "worker", "trainer", "cli"],
 )
 def test_package_imports_with_its_extra_alone(wanted: tuple[str, ...], extra: str, absent: tuple[str, ...]) -> None:
     had = distributions(extra)

@@ -132,7 +132,7 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
     rewards: list[float] = []
     for cycle in cycles:
         window = _rollouts_of(store, method, cycle, until=rollout)
-        designs = [design for design in read_designs(store, manifests.read_batch(store, cycle)) if design.accepted]
+        designs = _admitted(store, cycle)
         credited, paid = designer_samples(method, designs, window, len(player))
         designer += credited
         rewards += paid
@@ -250,6 +250,13 @@ def _sample(
 def _temperature(method: MethodConfig, sampling: float) -> float:
     """What the learner divides logits by (D10)."""
     return sampling if method.switches.log_prob_temperature is LogProbTemperature.SAMPLING else 1.0
+
+
+def _admitted(store: Store, cycle: int) -> list[Design]:
+    """The designs behind the environments of a cycle. A program that is like another of its cycle is none of them."""
+    batch = manifests.read_batch(store, cycle)
+    slots = {entry.slot for entry in batch.environments}
+    return [design for design in read_designs(store, batch) if design.accepted and design.slot in slots]
 
 
 def _rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -> list[RolloutManifest]:

@@ -26,6 +26,8 @@ class Purpose(StrEnum):
     """Sampling of a hint: cycle, slot, attempt of the program, attempt of the hint."""
     VERIFY = "verify"
     """Seeds and actions of the gate: cycle, slot, attempt."""
+    CANARY = "canary"
+    """Choice, texts and places of the canaries that the gate is tried on: cycle."""
     EPISODE = "episode"
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"

@@ -6,7 +6,6 @@ from spade_contracts.config.environments import (
     EnvironmentsConfig,
     HintConfig,
     MemoryConfig,
-    VerificationConfig,
 )
 from spade_contracts.config.learner import LossConfig, OptimizerConfig, ParallelismConfig
 from spade_contracts.config.method import MethodConfig
@@ -16,6 +15,7 @@ from spade_contracts.config.rewards import PlateauConfig, RewardsConfig
 from spade_contracts.config.sampling import SamplingConfig
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.switches import Switches
+from spade_contracts.config.verification import VerificationSettings
 
 __all__ = [
     "CorpusConfig",
@@ -33,6 +33,6 @@ __all__ = [
     "SamplingConfig",
     "SandboxLimits",
     "Switches",
-    "VerificationConfig",
+    "VerificationSettings",
     "resolve",
 ]

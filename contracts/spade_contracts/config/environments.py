@@ -1,20 +1,24 @@
 """What a cycle's environments are and how the designer is asked for them (method.md §1.3, §1.4, §2, §3, §6, §7)."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
 from spade_contracts.config.sampling import SamplingConfig
+from spade_contracts.config.verification import VerificationSettings
 
 SkillName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class Domain(StrEnum):
-    """What kind of environment programs the designer writes."""
+    """What kind of environment programs."""
 
     GAMES = "Games"
+    """Text games: `reset`, `step` (method.md §2.3)."""
+    TOOLS = "Tools"
+    """Tool-use tasks: tools, instructions, a final answer (method.md §2.6)."""
 
 
 class PromptTemplate(StrEnum):
@@ -77,18 +81,11 @@ class CorpusConfig(Document):
     """Longer documents are cut here, with a note."""
 
 
-class VerificationConfig(Document):
-    """Bounds of the gate's cost (design §10)."""
-
-    max_source_bytes: int = Field(ge=256, le=1048576)
-    """Longer programs are rejected unread."""
-
-
 class EnvironmentsConfig(Document):
     """The environments of a cycle."""
 
-    domain: Domain
-    """Kind of programs."""
+    domain: Literal[Domain.GAMES]
+    """Kind of programs. Tool-use programs are verified and served; designers and players of a run work on games."""
     per_cycle: int = Field(ge=1, le=1024)
     """Slots per cycle; slot i targets active skill i mod activeSkills."""
     cycle_length: int = Field(ge=1, le=1000)
@@ -107,5 +104,5 @@ class EnvironmentsConfig(Document):
     """Environment memory."""
     corpus: CorpusConfig
     """Grounding documents."""
-    verification: VerificationConfig
+    verification: VerificationSettings
     """The gate."""

@@ -1,10 +1,24 @@
 """How environments are played (method.md §1.2, §1.5, §1.6, §1.7)."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from spade_contracts.base import Document
 from spade_contracts.config.environments import PromptTemplate
 from spade_contracts.config.sampling import SamplingConfig
+
+
+class Retirement(StrEnum):
+    """Which suspect environments are not played again in their cycle."""
+
+    NEVER = "Never"
+    """None: every environment is played to the end of its cycle."""
+    CONTRADICTED = "Contradicted"
+    """Those whose plays contradict their verifier (won with an error, without any change, or by one transcript from
+    every seed), and programs that fail in half of their plays or more where the designer pays for that."""
+    SUSPECT = "Suspect"
+    """Those, and the few from which nearly all reward of a rollout comes."""
 
 
 class PlayConfig(Document):
@@ -26,3 +40,5 @@ class PlayConfig(Document):
     """Deadline of one generation."""
     episode_attempts: int = Field(ge=1, le=20)
     """Tries for an episode that infrastructure failed; after the last it is lost (masked), never scored."""
+    retire: Retirement
+    """Which environments that the live detectors suspect are not played again; all are marked in the manifest."""

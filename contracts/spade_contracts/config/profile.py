@@ -7,7 +7,10 @@ from pydantic import ValidationError
 from spade_contracts.config import switches as sw
 from spade_contracts.config.method import MethodConfig, Profile
 from spade_contracts.config.partial import merged
+from spade_contracts.config.play import Retirement
+from spade_contracts.config.verification import FULL_BATTERY
 from spade_contracts.errors import InvalidInput
+from spade_contracts.tool_calls import ToolCallParsing
 
 # method.md §1.4, in the launchers' order
 GAMES_SKILLS = (
@@ -44,7 +47,7 @@ def paper_defaults() -> dict[str, Any]:
             },
             "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
             "corpus": {"uri": "package:mini", "max_words": 6000},
-            "verification": {"max_source_bytes": 100_000},
+            "verification": {"stages": ()},
         },
         "play": {
             "plays_per_environment": 8,
@@ -55,6 +58,7 @@ def paper_defaults() -> dict[str, Any]:
             "context_tokens": 32768,
             "turn_timeout_seconds": 300.0,
             "episode_attempts": 2,
+            "retire": Retirement.NEVER,
         },
         "rewards": {
             "variant": "Blend",
@@ -91,6 +95,7 @@ def paper_defaults() -> dict[str, Any]:
             "environment_fault_credit": sw.EnvironmentFaultCredit.PLAYER,
             "failed_hinted_plays": sw.FailedHintedPlays.ZERO,
             "boxed_action": sw.BoxedAction.FIRST,
+            "tool_calls": ToolCallParsing.LENIENT,
             "leftover_designer_samples": sw.LeftoverDesignerSamples.DROPPED,
             "batch_denominator": sw.BatchDenominator.FIXED,
         },
@@ -102,8 +107,8 @@ def corrected_defaults() -> dict[str, Any]:
     untruncated = {"top_p": 1.0, "top_k": -1}
     corrections = {
         "profile": Profile.CORRECTED,
-        "environments": {"designer": {"sampling": untruncated}},
-        "play": {"sampling": untruncated, "episode_attempts": 3},
+        "environments": {"designer": {"sampling": untruncated}, "verification": {"stages": FULL_BATTERY}},
+        "play": {"sampling": untruncated, "episode_attempts": 3, "retire": Retirement.CONTRADICTED},
         "learner": {"checkpoint_every": 4},
         "switches": {
             "log_prob_temperature": sw.LogProbTemperature.SAMPLING,
@@ -111,6 +116,7 @@ def corrected_defaults() -> dict[str, Any]:
             "environment_fault_credit": sw.EnvironmentFaultCredit.DESIGNER,
             "failed_hinted_plays": sw.FailedHintedPlays.DROPPED,
             "boxed_action": sw.BoxedAction.LAST,
+            "tool_calls": ToolCallParsing.STRICT,
             "leftover_designer_samples": sw.LeftoverDesignerSamples.TRAINED,
             "batch_denominator": sw.BatchDenominator.REAL_SAMPLES,
         },

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from spade_contracts.base import Document
+from spade_contracts.tool_calls import ToolCallParsing
 
 
 class LogProbTemperature(StrEnum):
@@ -67,6 +68,8 @@ class Switches(Document):
     """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
     boxed_action: BoxedAction
     """D19: which boxed command of a reply is the action."""
+    tool_calls: ToolCallParsing
+    """D8: which tool calls of a reply count."""
     leftover_designer_samples: LeftoverDesignerSamples
     """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
     batch_denominator: BatchDenominator

@@ -163,6 +163,8 @@ def _converted(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
     if node.get("type") == "quantity":
         return _quantity(node)
     result: Schema = {key: node[key] for key in KEPT if key in node}
+    if "const" in node:
+        result["enum"] = [node["const"]]
     if "description" in result:
         result["description"] = " ".join(result["description"].split())
     if result.get("type") == "integer":

@@ -29,12 +29,19 @@ class RunCondition(StrEnum):
 
 
 class BatchCondition(StrEnum):
-    """Conditions of an EnvBatch."""
+    """Conditions of an EnvBatch. Isolated, SandboxesReady and Suspended are a stand-alone one's: others share their
+    run's."""
 
+    ISOLATED = "Isolated"
+    """The sandbox pods have proven gVisor and a closed network; nothing runs before."""
+    SANDBOXES_READY = "SandboxesReady"
+    """At least the wanted minimum of proven sandbox pods is ready."""
     GENERATED = "Generated"
     """The designer has answered for every slot."""
     VERIFIED = "Verified"
-    """Every answer has a verdict."""
+    """Every program has a verdict."""
+    SUSPENDED = "Suspended"
+    """The batch has given its pods back because spec.suspend asks for it."""
     COMPLETE = "Complete"
     """The batch manifest is in run storage."""
     FAILED = "Failed"
@@ -116,6 +123,11 @@ class Reason(StrEnum):
     """The new policy is being handed over and proven."""
     WAITING = "Waiting"
     """Something the next stage needs is not there yet; the message names it."""
+    # Verified
+    JUDGING = "Judging"
+    """The programs are being verified."""
+    NOT_APPLICABLE = "NotApplicable"
+    """The condition says nothing about an object of this kind; the message says why."""
     # Ends and pauses
     RUNNING = "Running"
     """The run is neither finished nor paused."""
@@ -131,6 +143,8 @@ class Reason(StrEnum):
     """A Job gave up; the message has its pod's cause."""
     ALL_REJECTED = "AllRejected"
     """No program of the cycle was accepted, so there is nothing to play."""
+    GATE_FALSE_ACCEPT = "GateFalseAccept"
+    """The gate accepted a program that is known to be bad, so none of the batch's verdicts is believed."""
     REPLAY_DIVERGED = "ReplayDiverged"
     """The learner's replay of recorded rollouts gave another checksum than their step manifests."""
     NON_FINITE = "NonFinite"

@@ -11,6 +11,7 @@ from typing import Any
 from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
+from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
 
 MAX_CHILD_NAME = MAX_RUN_NAME + 8
@@ -66,12 +67,16 @@ def _same(path: str) -> str:
     return f"(({now}) == ({before}) && (!({now}) || self.{path} == oldSelf.{path}))"
 
 
-def _frozen(field: str, what: str) -> Rule:
+def _frozen(field: str, what: str, kind: str = "SpadeRun", thing: str = "run") -> Rule:
     return Rule(
         _same(field),
-        f"{what} cannot change once the run exists: make a new SpadeRun with another name",
+        f"{what} cannot change once the {thing} exists: make a new {kind} with another name",
         field="." + field.split(".", maxsplit=1)[0],
     )
+
+
+def _grows(field: str, message: str) -> Rule:
+    return Rule(f"{_or(field, '0')} >= {_or(field, '0').replace('self', 'oldSelf')}", message, field=f".{field}")
 
 
 def _needs_pause(field: str) -> Rule:
@@ -147,11 +152,28 @@ def _name(limit: int) -> Rule:
 
 
 def _immutable(kind: str) -> Rule:
-    return Rule("self == oldSelf", f"the spec of an {kind} cannot change: make a new one".replace("an R", "a R"))
+    return Rule("self == oldSelf", f"the spec of a {kind} cannot change: make a new one")
+
+
+_MIN_MAX_PODS = Rule(
+    "!has(self.sandbox) || self.sandbox.minPods <= self.sandbox.maxPods",
+    "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
+    "'spec.sandbox.minPods (%d) is more than maxPods (%d): lower minPods or raise maxPods'"
+    ".format([self.sandbox.minPods, self.sandbox.maxPods])",
+    field=".sandbox",
+)
+_RETRY = "spec.retry counts tries: write a larger number to try again"
 
 
 SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
-    "": (_name(MAX_RUN_NAME), *(_needs_pause(field) for field in POD_FIELDS)),
+    "": (
+        _name(MAX_RUN_NAME),
+        Rule(
+            f"!self.metadata.name.endsWith('{BATCH_FAMILY_SUFFIX}')",
+            f"names ending in {BATCH_FAMILY_SUFFIX} are kept for the pods of stand-alone EnvBatches: use another name",
+        ),
+        *(_needs_pause(field) for field in POD_FIELDS),
+    ),
     "spec": (
         *(_frozen(field, what) for field, what in METHOD_FIELDS.items()),
         Rule(
@@ -160,11 +182,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             "'spec.rollouts may only grow: write %d or more'.format([oldSelf.rollouts])",
             field=".rollouts",
         ),
-        Rule(
-            "self.retry >= oldSelf.retry",
-            "spec.retry counts tries: write a larger number to try again",
-            field=".retry",
-        ),
+        _grows("retry", _RETRY),
         Rule(
             f"{_ACTIVE} <= {_SKILLS}",
             "spec.environments.activeSkills is more than there are skills: name more skills or lower it",
@@ -192,14 +210,51 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         _divisible(_DENSE, "tensor x pipeline x context"),
         _divisible(_EXPERT, "expert x pipeline"),
-        Rule(
-            "self.sandbox.minPods <= self.sandbox.maxPods",
-            "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
-            "'spec.sandbox.minPods (%d) is more than maxPods (%d): lower minPods or raise maxPods'"
-            ".format([self.sandbox.minPods, self.sandbox.maxPods])",
-            field=".sandbox",
-        ),
+        _MIN_MAX_PODS,
     ),
 }
-ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {"": (_name(MAX_CHILD_NAME),), "spec": (_immutable("EnvBatch"),)}
+OF_A_RUN = ("cycle", "policyVersion")
+OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry")
+BATCH_FROZEN = ("run", "cycle", "policyVersion", "workers", "source", "verification", "storage", "sandbox.limits")
+"""What decides an EnvBatch's verdicts, or where they lie."""
+_PROGRAMS = "self.source.programs"
+
+
+def _none_of(fields: tuple[str, ...]) -> str:
+    return " && ".join(f"!has(self.{field})" for field in fields)
+
+
+ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "": (_name(MAX_CHILD_NAME),),
+    "spec": (
+        Rule(
+            "has(self.run) != has(self.source)",
+            "write spec.source to have existing programs verified; spec.run is the operator's, and never stands beside "
+            "it",
+        ),
+        Rule(
+            f"!has(self.run) || ({' && '.join(f'has(self.{field})' for field in OF_A_RUN)} && {_none_of(OF_A_POOL)})",
+            "an EnvBatch of a run has cycle and policyVersion and nothing that its SpadeRun says: use spec.source for "
+            "programs without a run",
+        ),
+        Rule(
+            f"!has(self.source) || ({_none_of(OF_A_RUN)})",
+            "cycle and policyVersion are a run's: use spec.source without them",
+            field=".source",
+        ),
+        Rule(
+            "!has(self.source) || has(self.storage)",
+            "spec.storage.claimName is missing: name the claim that holds the programs",
+            field=".storage",
+        ),
+        Rule(
+            f"!has(self.source) || ({_PROGRAMS}.startsWith('file:///storage/') && !{_PROGRAMS}.contains('/..'))",
+            "spec.source.programs must lie in the claim, which pods see at /storage: write file:///storage/PATH",
+            field=".source.programs",
+        ),
+        _MIN_MAX_PODS,
+        _grows("retry", _RETRY),
+        *(_frozen(field, f"spec.{field}", "EnvBatch", "batch") for field in BATCH_FROZEN),
+    ),
+}
 ROLLOUT_JOB_RULES: Mapping[str, tuple[Rule, ...]] = {"": (_name(MAX_CHILD_NAME),), "spec": (_immutable("RolloutJob"),)}

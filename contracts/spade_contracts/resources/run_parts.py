@@ -1,4 +1,7 @@
-"""The parts of a SpadeRun's spec: model, learner, engines, sandboxes, workers, storage, what is kept."""
+"""The parts of a SpadeRun's spec: model, learner, engines, sandboxes, workers, storage, what is kept.
+
+Some of them a stand-alone EnvBatch has too.
+"""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +56,14 @@ else:
     LossPatch = partial(LossConfig)
     LimitsPatch = partial(SandboxLimits)
     SwitchesPatch = partial(Switches)
+
+
+class Suspend(StrEnum):
+    """Whether and when a run, or stand-alone EnvBatch, gives its pods back."""
+
+    NEVER = "Never"
+    AT_BOUNDARY = "AtBoundary"
+    NOW = "Now"
 
 
 class Model(Document):
@@ -202,3 +213,15 @@ class RetentionSpec(Document):
     """Newest exported policies kept, policy 0 always."""
     checkpoints: int = Field(default=2, ge=1, le=1000)
     """Newest checkpoints kept."""
+
+
+BootId = Annotated[str, StringConstraints(max_length=64)]
+
+
+class Restarts(Document):
+    """Restarts of one role: since progress (what the budget counts) and ever."""
+
+    since_progress: int = 0
+    """Since the last rollout was completed, or the batch was taken up by a retry."""
+    total: int = 0
+    """Ever."""

@@ -1,11 +1,12 @@
 """SpadeRun: one run of the method, from a model to trained policies."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from spade_contracts.base import Document
+from spade_contracts.canaries import MAX_KEYS
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.config.partial import given
@@ -13,16 +14,19 @@ from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.pods import Figure, Moment, Uri
 from spade_contracts.resources.run_parts import (
+    BootId,
     EngineSpec,
     EnvironmentsPatch,
     HistorySpec,
     LearnerSpec,
     Model,
     PlayPatch,
+    Restarts,
     RetentionSpec,
     RewardsPatch,
     SandboxSpec,
     StorageSpec,
+    Suspend,
     SwitchesPatch,
     WorkersSpec,
 )
@@ -40,14 +44,6 @@ COLUMNS = (
     Column("Storage", ".status.storageUri", description="Where the results lie", wide=True),
     AGE,
 )
-
-
-class Suspend(StrEnum):
-    """Whether and when a run gives its pods back."""
-
-    NEVER = "Never"
-    AT_BOUNDARY = "AtBoundary"
-    NOW = "Now"
 
 
 class Phase(StrEnum):
@@ -125,9 +121,6 @@ class SpadeRunSpec(Document):
         return resolve(self.profile, patch)
 
 
-BootId = Annotated[str, StringConstraints(max_length=64)]
-
-
 class RolloutFigures(Document):
     """What one rollout came to; the latest few are kept in status."""
 
@@ -151,15 +144,6 @@ class RolloutFigures(Document):
     """Seconds by stage: design, play, train, prove, and the gaps between."""
     proof: Figure | None = None
     """Worst result of the weight proofs of the policy it made."""
-
-
-class Restarts(Document):
-    """Restarts of one role: since progress (what the budget counts) and ever."""
-
-    since_progress: int = 0
-    """Since the last rollout was completed."""
-    total: int = 0
-    """Ever."""
 
 
 class SpadeRunStatus(Document):
@@ -187,8 +171,11 @@ class SpadeRunStatus(Document):
     """Counts by reason, over the run."""
     episodes: dict[str, int] = Field(default={}, max_length=16)
     """Counts by `outcome` and `outcome/hinted`, over the run."""
-    environments: dict[str, int] = Field(default={}, max_length=64)
+    environments: dict[str, int] = Field(default={}, max_length=256)
     """Designer attempts by `accepted` or `stage/reason`, over the run."""
+    canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
+    """Known programs that the gate was tried on, and its errors, over the run: `good`, `bad`, `false_accepts/STAGE`,
+    `false_rejects/STAGE`."""
     proofs: dict[str, int] = Field(default={}, max_length=8)
     """Weight proofs by result, over the run."""
     rollouts: tuple[RolloutFigures, ...] = Field(default=(), max_length=8)

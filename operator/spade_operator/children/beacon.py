@@ -5,22 +5,22 @@ from spade_contracts.labels import Role
 from spade_contracts.resources.pods import PodSettings
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import deployment
 
 
-def beacon_deployment(run: Run, site: Site, replicas: int = 1) -> list[Manifest]:
+def beacon_deployment(owner: Owner, site: Site, replicas: int = 1) -> list[Manifest]:
     """The Deployment; 0 replicas while the run is suspended or has ended."""
     container = pods.Container(
         image=site.images.worker,
         command=("python", "-m", "spade_trainer.workers.main", "beacon"),
         ports={"data": ports.ENGINE_DATA, "status": ports.WORKER_STATUS},
-        volumes=(*pods.scratch("64Mi"), pods.probe_targets(run)),
+        volumes=(*pods.scratch("64Mi"), pods.probe_targets(owner)),
         readiness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=5),
         liveness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=10, failures=6),
         startup=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=120),
     )
-    settings = PodSettings(node_selector=run.spec.workers.pod.node_selector)
-    template = pods.pod_template(run, Role.BEACON, site, container, settings, grace_seconds=5)
-    return [deployment(run, Role.BEACON, template, replicas=replicas, strategy={"type": "Recreate"})]
+    settings = PodSettings(node_selector=owner.worker_pod.node_selector)
+    template = pods.pod_template(owner, Role.BEACON, site, container, settings, grace_seconds=5)
+    return [deployment(owner, Role.BEACON, template, replicas=replicas, strategy={"type": "Recreate"})]

@@ -5,7 +5,7 @@ from spade_contracts.resources import EnvBatchSpec
 from spade_contracts.tasks import DesignTask
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import design_job_name, env_batch_name
-from spade_operator.children.run import Parent, Run
+from spade_operator.children.owner import Parent, Run
 from spade_operator.children.site import Site
 from spade_operator.children.workers import engine_host, sandbox_host, worker_job
 
@@ -18,26 +18,28 @@ def env_batch(run: Run, cycle: int, policy_version: int) -> list[Manifest]:
             f"{GROUP}/{VERSION}",
             "EnvBatch",
             env_batch_name(run.name, cycle),
-            run,
-            labels=run_labels(run, cycle=cycle),
-            parent=run.parent,
+            run.owner,
+            labels=run_labels(run.owner, cycle=cycle),
+            parent=run.owner.parent,
             body={"spec": spec.model_dump(mode="json", exclude_none=True)},
         )
     ]
 
 
 def design_job(run: Run, batch: Parent, spec: EnvBatchSpec, site: Site, attempt: int) -> list[Manifest]:
-    """The Job of one attempt at an EnvBatch, owned by it."""
+    """The Job of one attempt at an EnvBatch of a run, owned by it."""
+    assert spec.cycle is not None, "the API server refuses a run's without it"
+    assert spec.policy_version is not None, "the API server refuses a run's without it"
     task = DesignTask(
-        run=run.ref,
+        run=run.owner.ref,
         cycle=spec.cycle,
         policy_version=spec.policy_version,
         attempt=attempt,
         workers=spec.workers,
-        engine_host=engine_host(run),
-        sandbox_host=sandbox_host(run),
+        engine_host=engine_host(run.owner),
+        sandbox_host=sandbox_host(run.owner),
     )
     name = design_job_name(batch.name, attempt)
     return [
-        worker_job(run, site, name, task, parent=batch, labels={"cycle": spec.cycle, "attempt": attempt}),
+        worker_job(run.owner, site, name, task, parent=batch, labels={"cycle": spec.cycle, "attempt": attempt}),
     ]

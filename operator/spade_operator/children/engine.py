@@ -5,7 +5,7 @@ from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.tasks import EngineTask
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import deployment
 
@@ -17,7 +17,7 @@ def engine_deployment(run: Run, site: Site, replicas: int) -> list[Manifest]:
     whether the process answers, and never kills a paused engine.
     """
     wanted = run.spec.engine
-    task = EngineTask(run=run.ref, args=dict(wanted.args))
+    task = EngineTask(run=run.owner.ref, args=dict(wanted.args))
     container = pods.Container(
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.engine.main"),
@@ -25,16 +25,16 @@ def engine_deployment(run: Run, site: Site, replicas: int) -> list[Manifest]:
         volumes=(
             *pods.scratch("8Gi"),
             pods.shared_memory("512Mi"),
-            pods.storage(run, read_only=True),
+            pods.storage(run.owner, read_only=True),
             pods.task_file(),
-            pods.tokens(run, Role.ENGINE),
+            pods.tokens(run.owner, Role.ENGINE),
         ),
         readiness=pods.http_probe("/ready", ports.ENGINE_STATUS, period=1, failures=1),
         liveness=pods.http_probe("/healthz", ports.ENGINE_STATUS, period=10, failures=30),
         startup=pods.http_probe("/healthz", ports.ENGINE_STATUS, period=2, failures=900),
     )
     template = pods.pod_template(
-        run,
+        run.owner,
         Role.ENGINE,
         site,
         container,
@@ -42,4 +42,4 @@ def engine_deployment(run: Run, site: Site, replicas: int) -> list[Manifest]:
         grace_seconds=30,
         annotations={TASK_ANNOTATION: task.model_dump_json()},
     )
-    return [deployment(run, Role.ENGINE, template, replicas=replicas, strategy={"type": "Recreate"})]
+    return [deployment(run.owner, Role.ENGINE, template, replicas=replicas, strategy={"type": "Recreate"})]

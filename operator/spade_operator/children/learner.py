@@ -6,7 +6,7 @@ from spade_contracts.tasks import LearnerTask
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import learner_job_name, role_name
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import indexed_job
 
@@ -17,7 +17,7 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
     name = learner_job_name(run.name, attempt)
     service = role_name(run.name, Role.LEARNER)
     task = LearnerTask(
-        run=run.ref,
+        run=run.owner.ref,
         attempt=attempt,
         nodes=wanted.nodes,
         ranks_per_node=wanted.ranks_per_node,
@@ -37,15 +37,15 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
         volumes=(
             *pods.scratch("8Gi"),
             pods.shared_memory("512Mi"),
-            pods.storage(run),
+            pods.storage(run.owner),
             pods.task_file(),
-            pods.tokens(run, Role.LEARNER),
+            pods.tokens(run.owner, Role.LEARNER),
         ),
         environment={"MASTER_ADDR": master, "MASTER_PORT": str(ports.LEARNER_RENDEZVOUS)},
         processes=wanted.ranks_per_node,
     )
     template = pods.pod_template(
-        run,
+        run.owner,
         Role.LEARNER,
         site,
         container,
@@ -57,11 +57,11 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
     )
     return [
         indexed_job(
-            run,
+            run.owner,
             Role.LEARNER,
             name,
             template,
-            parent=run.parent,
+            parent=run.owner.parent,
             pods=wanted.nodes,
             backoff_limit=0,
             labels={"attempt": attempt},

@@ -6,7 +6,7 @@ from typing import Any
 
 from spade_contracts import labels as keys
 from spade_contracts.labels import GROUP, VERSION, Role
-from spade_operator.children.run import Parent, Run
+from spade_operator.children.owner import Owner, Parent
 
 Manifest = dict[str, Any]
 """A Kubernetes object as JSON."""
@@ -14,23 +14,23 @@ Manifest = dict[str, Any]
 PRODUCT = "spade"
 
 
-def run_labels(run: Run, role: Role | None = None, **more: str | int) -> dict[str, str]:
-    """Labels of a child: `run_labels(run, Role.WORKER, rollout=7)`. Keys of `more` are put under `spade.dev/`."""
+def run_labels(owner: Owner, role: Role | None = None, **more: str | int) -> dict[str, str]:
+    """Labels of a child: `run_labels(owner, Role.WORKER, rollout=7)`. Keys of `more` are put under `spade.dev/`."""
     result = {
         "app.kubernetes.io/name": PRODUCT,
-        "app.kubernetes.io/instance": run.name,
+        "app.kubernetes.io/instance": owner.name,
         "app.kubernetes.io/managed-by": keys.FIELD_MANAGER,
-        keys.RUN: run.name,
-        keys.RUN_UID: run.uid,
+        keys.RUN: owner.name,
+        keys.RUN_UID: owner.uid,
     }
     if role is not None:
         result |= {"app.kubernetes.io/component": str(role), keys.ROLE: str(role)}
     return result | {f"{GROUP}/{key}": str(value) for key, value in more.items()}
 
 
-def role_selector(run: Run, role: Role) -> dict[str, str]:
-    """Labels that exactly the pods of one role of one run carry; those of a deleted namesake do not."""
-    return {keys.RUN: run.name, keys.RUN_UID: run.uid, keys.ROLE: str(role)}
+def role_selector(owner: Owner, role: Role) -> dict[str, str]:
+    """Labels that exactly the pods of one role of one family carry; those of a deleted namesake do not."""
+    return {keys.RUN: owner.name, keys.RUN_UID: owner.uid, keys.ROLE: str(role)}
 
 
 def owner_reference(parent: Parent) -> Manifest:
@@ -49,14 +49,14 @@ def child(
     api_version: str,
     kind: str,
     name: str,
-    run: Run,
+    owner: Owner,
     *,
     labels: dict[str, str],
     parent: Parent | None,
     body: Manifest,
 ) -> Manifest:
-    """A manifest in the run's namespace with its digest; `parent` None leaves it without an owner (retained)."""
-    metadata: Manifest = {"name": name, "namespace": run.namespace, "labels": labels}
+    """A manifest in the owner's namespace with its digest; `parent` None leaves it without an owner (retained)."""
+    metadata: Manifest = {"name": name, "namespace": owner.namespace, "labels": labels}
     if parent is not None:
         metadata["ownerReferences"] = [owner_reference(parent)]
     manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from spade_contracts.labels import Role
+from spade_contracts.labels import BATCH_FAMILY_SUFFIX, Role
 
 MAX_NAME = 58
 """Room for an indexed pod's `-1023` in the 63 characters of a host name."""
@@ -16,6 +16,16 @@ def child_name(parent: str, *parts: str) -> str:
     digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
     tail = "-".join(("", digest, *parts))[-MAX_NAME + 8 :]
     return whole[: MAX_NAME - len(tail)].rstrip("-") + tail
+
+
+def pool_family(batch: str) -> str:
+    """Family of a stand-alone EnvBatch, which no run can be called: `pool-batch`."""
+    return f"{batch}{BATCH_FAMILY_SUFFIX}"
+
+
+def batch_of(family: str) -> str:
+    """The stand-alone EnvBatch that a family is of, or '' when it is a run's."""
+    return family.removesuffix(BATCH_FAMILY_SUFFIX) if family.endswith(BATCH_FAMILY_SUFFIX) else ""
 
 
 def claim_name(run: str) -> str:
@@ -61,6 +71,11 @@ def rollout_job_name(run: str, rollout: int) -> str:
 def design_job_name(batch: str, attempt: int) -> str:
     """The Job of an EnvBatch: `mini-c0004-design-a0`."""
     return child_name(batch, "design", f"a{attempt}")
+
+
+def verify_job_name(batch: str, attempt: int) -> str:
+    """The Job of a stand-alone EnvBatch: `pool-verify-a0`."""
+    return child_name(batch, "verify", f"a{attempt}")
 
 
 def play_job_name(rollout_job: str, attempt: int) -> str:

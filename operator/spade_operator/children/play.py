@@ -5,7 +5,7 @@ from spade_contracts.resources import RolloutJobSpec
 from spade_contracts.tasks import PlayTask
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import play_job_name, rollout_job_name
-from spade_operator.children.run import Parent, Run
+from spade_operator.children.owner import Parent, Run
 from spade_operator.children.site import Site
 from spade_operator.children.workers import engine_host, sandbox_host, worker_job
 
@@ -24,9 +24,9 @@ def rollout_job(run: Run, rollout: int, cycle: int, policy_version: int) -> list
             f"{GROUP}/{VERSION}",
             "RolloutJob",
             rollout_job_name(run.name, rollout),
-            run,
-            labels=run_labels(run, rollout=rollout, cycle=cycle),
-            parent=run.parent,
+            run.owner,
+            labels=run_labels(run.owner, rollout=rollout, cycle=cycle),
+            parent=run.owner.parent,
             body={"spec": spec.model_dump(mode="json", exclude_none=True)},
         )
     ]
@@ -35,14 +35,16 @@ def rollout_job(run: Run, rollout: int, cycle: int, policy_version: int) -> list
 def play_job(run: Run, rollout_job: Parent, spec: RolloutJobSpec, site: Site, attempt: int) -> list[Manifest]:
     """The Job of one attempt at a RolloutJob, owned by it."""
     task = PlayTask(
-        run=run.ref,
+        run=run.owner.ref,
         rollout=spec.rollout,
         cycle=spec.cycle,
         policy_version=spec.policy_version,
         attempt=attempt,
         workers=spec.workers,
-        engine_host=engine_host(run),
-        sandbox_host=sandbox_host(run),
+        engine_host=engine_host(run.owner),
+        sandbox_host=sandbox_host(run.owner),
     )
     labels: dict[str, str | int] = {"rollout": spec.rollout, "cycle": spec.cycle, "attempt": attempt}
-    return [worker_job(run, site, play_job_name(rollout_job.name, attempt), task, parent=rollout_job, labels=labels)]
+    return [
+        worker_job(run.owner, site, play_job_name(rollout_job.name, attempt), task, parent=rollout_job, labels=labels)
+    ]

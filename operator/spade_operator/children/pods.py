@@ -8,8 +8,8 @@ from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.resources.pods import PodSettings, Resources
 from spade_operator.children.manifests import Manifest, run_labels
 from spade_operator.children.names import targets_name, tokens_name
+from spade_operator.children.owner import STORAGE_MOUNT, Owner
 from spade_operator.children.resources import laid_over, threads
-from spade_operator.children.run import STORAGE_MOUNT, Run
 from spade_operator.children.site import Site
 
 USER_ID = 65532
@@ -57,9 +57,9 @@ def shared_memory(size: str) -> Volume:
     return Volume("shm", {"emptyDir": {"medium": "Memory", "sizeLimit": size}}, "/dev/shm")  # noqa: S108
 
 
-def storage(run: Run, *, read_only: bool = False) -> Volume:
+def storage(owner: Owner, *, read_only: bool = False) -> Volume:
     """Run storage."""
-    claim = {"claimName": run.claim, "readOnly": read_only}
+    claim = {"claimName": owner.claim, "readOnly": read_only}
     return Volume("storage", {"persistentVolumeClaim": claim}, STORAGE_MOUNT, read_only)
 
 
@@ -69,15 +69,15 @@ def task_file() -> Volume:
     return Volume("task", {"downwardAPI": {"items": [item]}}, tasks.TASK_PATH.rpartition("/")[0], read_only=True)
 
 
-def tokens(run: Run, role: Role) -> Volume:
+def tokens(owner: Owner, role: Role) -> Volume:
     """The role's tokens and digests."""
-    secret = {"secretName": tokens_name(run.name, role), "defaultMode": 0o440}
+    secret = {"secretName": tokens_name(owner.name, role), "defaultMode": 0o440}
     return Volume("tokens", {"secret": secret}, tasks.TOKENS_PATH, read_only=True)
 
 
-def probe_targets(run: Run) -> Volume:
+def probe_targets(owner: Owner) -> Volume:
     """Targets of the isolation probe. A pod that starts later sees later targets."""
-    source = {"configMap": {"name": targets_name(run.name), "defaultMode": 0o444}}
+    source = {"configMap": {"name": targets_name(owner.name), "defaultMode": 0o444}}
     return Volume("probe", source, isolation.TARGETS_PATH.rpartition("/")[0], read_only=True)
 
 
@@ -97,7 +97,7 @@ def effective_resources(site: Site, role: Role, settings: PodSettings) -> Resour
 
 
 def pod_template(
-    run: Run,
+    owner: Owner,
     role: Role,
     site: Site,
     container: Container,
@@ -130,7 +130,7 @@ def pod_template(
         spec["nodeSelector"] = dict(settings.node_selector)
     if site.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in site.image_pull_secrets]
-    metadata: Manifest = {"labels": run_labels(run, role, **(labels or {}))}
+    metadata: Manifest = {"labels": run_labels(owner, role, **(labels or {}))}
     if annotations:
         metadata["annotations"] = dict(annotations)
     return {"metadata": metadata, "spec": spec | (more or {})}

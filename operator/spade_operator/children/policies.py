@@ -1,4 +1,4 @@
-"""NetworkPolicies of a run: the table of design §11, and nothing else."""
+"""NetworkPolicies of a run or stand-alone EnvBatch: the table of design §11, and nothing else."""
 
 from collections.abc import Sequence
 
@@ -7,82 +7,87 @@ from spade_contracts import ports
 from spade_contracts.labels import Role
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import child_name
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 EVERY_PORT: tuple[int, ...] = ()
 
 
-def network_policies(run: Run, site: Site) -> list[Manifest]:
-    """All policies of a run, or none where the installation manages the network itself.
+def network_policies(owner: Owner, site: Site) -> list[Manifest]:
+    """All policies of an owner, or none where the installation manages the network itself.
 
-    First every pod of the run is closed in both directions; each further policy opens what one row of the table
-    allows. Sandbox pods get no egress rule, DNS included. They select by the run's name without its UID, so that
-    leftover pods of a deleted namesake stay closed too.
+    First every pod of its family is closed in both directions; each further policy opens what one row of the table
+    allows. Sandbox pods get no egress rule, DNS included. They select by the family's name without its UID, so that
+    leftover pods of a deleted namesake stay closed too. What only roles need that the owner has not is left out.
     """
     if not site.manage_network_policies:
         return []
+    closed = _policy(owner, "closed", {keys.RUN: owner.name}, ingress=[], egress=[])
+    return [closed, *(policy for policy in _openings(owner, site) if _selected(policy) & owner.roles)]
+
+
+def _openings(owner: Owner, site: Site) -> list[Manifest]:
+    """What each role may do beyond nothing."""
     operator = _namespace_pods(site.operator_namespace, site.operator_labels)
     outside = [_dns(site), *_addresses(site)]
     return [
-        _policy(run, "closed", {keys.RUN: run.name}, ingress=[], egress=[]),
         _policy(
-            run,
+            owner,
             Role.SANDBOX,
-            _roles(run, Role.SANDBOX),
+            _roles(owner, Role.SANDBOX),
             ingress=[
-                _from([_pods(run, Role.WORKER, Role.BEACON)], ports.SANDBOX_SESSIONS),
+                _from([_pods(owner, Role.WORKER, Role.BEACON)], ports.SANDBOX_SESSIONS),
                 _from([operator], ports.SANDBOX_STATUS),
             ],
             egress=[],
         ),
         _policy(
-            run,
+            owner,
             Role.WORKER,
-            _roles(run, Role.WORKER, Role.BEACON),
+            _roles(owner, Role.WORKER, Role.BEACON),
             ingress=[_from([operator, *_monitoring(site)], ports.WORKER_STATUS)],
             egress=[
-                _to([_pods(run, Role.ENGINE, Role.BEACON)], ports.ENGINE_DATA),
-                _to([_pods(run, Role.SANDBOX)], ports.SANDBOX_SESSIONS),
+                _to([_pods(owner, Role.ENGINE, Role.BEACON)], ports.ENGINE_DATA),
+                _to([_pods(owner, Role.SANDBOX)], ports.SANDBOX_SESSIONS),
                 *outside,
             ],
         ),
         _policy(
-            run,
+            owner,
             Role.ENGINE,
             # The beacon stands in for an engine: what may not reach it, may not reach an engine.
-            _roles(run, Role.ENGINE, Role.BEACON),
+            _roles(owner, Role.ENGINE, Role.BEACON),
             ingress=[
-                _from([_pods(run, Role.WORKER, Role.BEACON)], ports.ENGINE_DATA),
-                _from([_pods(run, Role.LEARNER)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _from([_pods(owner, Role.WORKER, Role.BEACON)], ports.ENGINE_DATA),
+                _from([_pods(owner, Role.LEARNER)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 _from([operator, *_monitoring(site)], ports.ENGINE_STATUS),
             ],
             egress=outside,
         ),
         _policy(
-            run,
+            owner,
             Role.LEARNER,
-            _roles(run, Role.LEARNER),
+            _roles(owner, Role.LEARNER),
             ingress=[
-                _from([_pods(run, Role.LEARNER)], *EVERY_PORT),
+                _from([_pods(owner, Role.LEARNER)], *EVERY_PORT),
                 _from([operator], ports.LEARNER_CONTROL, ports.LEARNER_STATUS),
                 *([_from(_monitoring(site), ports.LEARNER_STATUS)] if site.monitoring_namespace else []),
             ],
             egress=[
-                _to([_pods(run, Role.LEARNER)], *EVERY_PORT),
-                _to([_pods(run, Role.ENGINE)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _to([_pods(owner, Role.LEARNER)], *EVERY_PORT),
+                _to([_pods(owner, Role.ENGINE)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 *outside,
             ],
         ),
-        _policy(run, Role.PREPARE, _roles(run, Role.PREPARE), ingress=[], egress=outside),
+        _policy(owner, Role.PREPARE, _roles(owner, Role.PREPARE), ingress=[], egress=outside),
         # The positive control: it must be able to reach what sandboxes must not, or their silence would prove nothing.
-        _policy(run, "control", _roles(run, Role.BEACON), ingress=[], egress=[{}]),
+        _policy(owner, "control", _roles(owner, Role.BEACON), ingress=[], egress=[{}]),
     ]
 
 
 def _policy(
-    run: Run, what: str, selector: Manifest, *, ingress: Sequence[Manifest], egress: Sequence[Manifest]
+    owner: Owner, what: str, selector: Manifest, *, ingress: Sequence[Manifest], egress: Sequence[Manifest]
 ) -> Manifest:
     pod_selector = selector if "matchExpressions" in selector else {"matchLabels": selector}
     spec = {
@@ -94,25 +99,31 @@ def _policy(
     return child(
         "networking.k8s.io/v1",
         "NetworkPolicy",
-        child_name(run.name, what),
-        run,
-        labels=run_labels(run),
-        parent=run.parent,
+        child_name(owner.name, what),
+        owner,
+        labels=run_labels(owner),
+        parent=owner.parent,
         body={"spec": spec},
     )
 
 
-def _roles(run: Run, *roles: Role) -> Manifest:
+def _selected(policy: Manifest) -> frozenset[Role]:
+    """The roles whose pods an opening is for."""
+    (expression,) = policy["spec"]["podSelector"]["matchExpressions"]
+    return frozenset(Role(value) for value in expression["values"])
+
+
+def _roles(owner: Owner, *roles: Role) -> Manifest:
     chosen = [str(role) for role in roles]
     return {
-        "matchLabels": {keys.RUN: run.name},
+        "matchLabels": {keys.RUN: owner.name},
         "matchExpressions": [{"key": keys.ROLE, "operator": "In", "values": chosen}],
     }
 
 
-def _pods(run: Run, *roles: Role) -> Manifest:
-    """Pods of these roles of this run, in its own namespace only."""
-    return {"podSelector": _roles(run, *roles)}
+def _pods(owner: Owner, *roles: Role) -> Manifest:
+    """Pods of these roles of this family, in its own namespace only."""
+    return {"podSelector": _roles(owner, *roles)}
 
 
 def _namespace_pods(namespace: str, labels: dict[str, str]) -> Manifest:

@@ -5,7 +5,7 @@ from spade_contracts.tasks import PrepareTask
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import prepare_job_name
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import indexed_job
 
@@ -14,15 +14,15 @@ BACKOFF_LIMIT = 2
 
 def prepare_job(run: Run, site: Site, attempt: int = 0) -> list[Manifest]:
     """The Job. Raises InvalidInput when the spec does not resolve to settings."""
-    task = PrepareTask(run=run.ref, model_uri=run.spec.model.uri, method=run.spec.method())
+    task = PrepareTask(run=run.owner.ref, model_uri=run.spec.model.uri, method=run.spec.method())
     container = pods.Container(
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.workers.main", "prepare"),
         ports={},
-        volumes=(*pods.scratch("4Gi"), pods.storage(run), pods.task_file()),
+        volumes=(*pods.scratch("4Gi"), pods.storage(run.owner), pods.task_file()),
     )
     template = pods.pod_template(
-        run,
+        run.owner,
         Role.PREPARE,
         site,
         container,
@@ -33,11 +33,11 @@ def prepare_job(run: Run, site: Site, attempt: int = 0) -> list[Manifest]:
     )
     return [
         indexed_job(
-            run,
+            run.owner,
             Role.PREPARE,
             prepare_job_name(run.name, attempt),
             template,
-            parent=run.parent,
+            parent=run.owner.parent,
             pods=1,
             backoff_limit=BACKOFF_LIMIT,
             labels={"attempt": attempt},

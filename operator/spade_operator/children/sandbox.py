@@ -8,12 +8,12 @@ from spade_contracts.labels import ISOLATED_GATE, Role
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import targets_name
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import deployment
 
 
-def probe_targets(run: Run, targets: Sequence[ProbeTarget]) -> list[Manifest]:
+def probe_targets(owner: Owner, targets: Sequence[ProbeTarget]) -> list[Manifest]:
     """The ConfigMap of the isolation probe: the site's targets, the beacon's address and, once there is one, a
     neighbour's. Pods read it at their start, so new targets do not roll the pool.
     """
@@ -22,27 +22,27 @@ def probe_targets(run: Run, targets: Sequence[ProbeTarget]) -> list[Manifest]:
         child(
             "v1",
             "ConfigMap",
-            targets_name(run.name),
-            run,
-            labels=run_labels(run, Role.SANDBOX),
-            parent=run.parent,
+            targets_name(owner.name),
+            owner,
+            labels=run_labels(owner, Role.SANDBOX),
+            parent=owner.parent,
             body={"data": {"targets.json": text}},
         )
     ]
 
 
-def sandbox_deployment(run: Run, site: Site, replicas: int | None) -> list[Manifest]:
+def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[Manifest]:
     """The Deployment. `replicas` None leaves its size alone (`sandbox.autoscaling: External`).
 
     The pods have no storage, no DNS and no credentials but a digest. They become ready only when the operator has
     set the gate `spade.dev/isolated`, after the probe.
     """
-    wanted = run.spec.sandbox
+    wanted = owner.sandbox
     container = pods.Container(
         image=site.images.sandbox,
         command=("python", "-m", "spade_sandbox.pod"),
         ports={"sessions": ports.SANDBOX_SESSIONS, "status": ports.SANDBOX_STATUS},
-        volumes=(*pods.scratch("256Mi"), pods.tokens(run, Role.SANDBOX), pods.probe_targets(run)),
+        volumes=(*pods.scratch("256Mi"), pods.tokens(owner, Role.SANDBOX), pods.probe_targets(owner)),
         environment={"SPADE_SANDBOX_CAPACITY": str(wanted.sessions_per_pod)},
         readiness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=5),
         # Programs may use all the CPU the pod has; a slow answer must not cost its live sessions.
@@ -50,7 +50,7 @@ def sandbox_deployment(run: Run, site: Site, replicas: int | None) -> list[Manif
         startup=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=120),
     )
     template = pods.pod_template(
-        run,
+        owner,
         Role.SANDBOX,
         site,
         container,
@@ -65,4 +65,4 @@ def sandbox_deployment(run: Run, site: Site, replicas: int | None) -> list[Manif
         },
     )
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    return [deployment(run, Role.SANDBOX, template, replicas=replicas, strategy=strategy)]
+    return [deployment(owner, Role.SANDBOX, template, replicas=replicas, strategy=strategy)]

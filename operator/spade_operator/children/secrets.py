@@ -6,7 +6,7 @@ from spade_contracts.labels import Role
 from spade_contracts.tokens import Door, derive_token, token_digest
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import tokens_name
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 
 PRESENTS: dict[Role, tuple[Door, ...]] = {
@@ -22,24 +22,25 @@ ROLES = tuple(role for role in Role if role in PRESENTS or role in CHECKS)
 """Roles that have a Secret."""
 
 
-def token_secrets(run: Run, site: Site) -> list[Manifest]:
-    """The roles' Secrets. A server's holds digests only, so what breaks into it can open nothing."""
-    return [_secret(run, site, role) for role in ROLES]
+def token_secrets(owner: Owner, site: Site) -> list[Manifest]:
+    """The Secrets of the owner's roles. A server's holds digests only, so what breaks into it can open nothing."""
+    return [_secret(owner, site, role) for role in ROLES if role in owner.roles]
 
 
-def _secret(run: Run, site: Site, role: Role) -> Manifest:
+def _secret(owner: Owner, site: Site, role: Role) -> Manifest:
     def token(door: Door) -> str:
-        return derive_token(site.installation_key, run.uid, door)
+        return derive_token(site.installation_key, owner.uid, door)
 
-    values = {str(door): token(door) for door in PRESENTS.get(role, ())}
+    doors = {door for server, checked in CHECKS.items() if server in owner.roles for door in checked}
+    values = {str(door): token(door) for door in PRESENTS.get(role, ()) if door in doors}
     values |= {f"{door}.sha256": token_digest(token(door)) for door in CHECKS.get(role, ())}
     data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
     return child(
         "v1",
         "Secret",
-        tokens_name(run.name, role),
-        run,
-        labels=run_labels(run, role),
-        parent=run.parent,
+        tokens_name(owner.name, role),
+        owner,
+        labels=run_labels(owner, role),
+        parent=owner.parent,
         body={"type": "Opaque", "data": data},
     )

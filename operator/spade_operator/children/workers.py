@@ -2,30 +2,30 @@
 
 from spade_contracts import ports
 from spade_contracts.labels import TASK_ANNOTATION, Role
-from spade_contracts.tasks import DesignTask, PlayTask
+from spade_contracts.tasks import DesignTask, PlayTask, VerifyTask
 from spade_operator.children import pods
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import role_name, service_host
-from spade_operator.children.run import Parent, Run
+from spade_operator.children.owner import Owner, Parent
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import indexed_job
 
 
-def engine_host(run: Run) -> str:
+def engine_host(owner: Owner) -> str:
     """Name whose addresses are the engines that serve a proven policy."""
-    return service_host(role_name(run.name, Role.ENGINE), run.namespace)
+    return service_host(role_name(owner.name, Role.ENGINE), owner.namespace)
 
 
-def sandbox_host(run: Run) -> str:
+def sandbox_host(owner: Owner) -> str:
     """Name whose addresses are the sandbox pods with proven isolation."""
-    return service_host(role_name(run.name, Role.SANDBOX), run.namespace)
+    return service_host(role_name(owner.name, Role.SANDBOX), owner.namespace)
 
 
 def worker_job(
-    run: Run,
+    owner: Owner,
     site: Site,
     name: str,
-    task: DesignTask | PlayTask,
+    task: DesignTask | PlayTask | VerifyTask,
     *,
     parent: Parent,
     labels: dict[str, str | int],
@@ -35,26 +35,26 @@ def worker_job(
         image=site.images.worker,
         command=("python", "-m", "spade_trainer.workers.main", task.kind),
         ports={"status": ports.WORKER_STATUS},
-        volumes=(*pods.scratch("1Gi"), pods.storage(run), pods.task_file(), pods.tokens(run, Role.WORKER)),
+        volumes=(*pods.scratch("1Gi"), pods.storage(owner), pods.task_file(), pods.tokens(owner, Role.WORKER)),
     )
     template = pods.pod_template(
-        run,
+        owner,
         Role.WORKER,
         site,
         container,
-        run.spec.workers.pod,
+        owner.worker_pod,
         grace_seconds=30,
         labels=labels,
         annotations={TASK_ANNOTATION: task.model_dump_json()},
         more={"restartPolicy": "Never"},
     )
     return indexed_job(
-        run,
+        owner,
         Role.WORKER,
         name,
         template,
         parent=parent,
         pods=task.workers,
-        backoff_limit=run.spec.workers.restarts,
+        backoff_limit=owner.worker_restarts,
         labels=labels,
     )

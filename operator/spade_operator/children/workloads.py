@@ -3,13 +3,13 @@
 from spade_contracts.labels import Role
 from spade_operator.children.manifests import Manifest, child, role_selector, run_labels
 from spade_operator.children.names import role_name
-from spade_operator.children.run import Parent, Run
+from spade_operator.children.owner import Owner, Parent
 
 
-def deployment(run: Run, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
+def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
     """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA)."""
     spec: Manifest = {
-        "selector": {"matchLabels": role_selector(run, role)},
+        "selector": {"matchLabels": role_selector(owner, role)},
         "strategy": strategy,
         # Old ReplicaSets would only be something to list: a run's pods are never rolled back.
         "revisionHistoryLimit": 0,
@@ -17,20 +17,20 @@ def deployment(run: Run, role: Role, template: Manifest, *, replicas: int | None
     }
     if replicas is not None:
         spec["replicas"] = replicas
-    name = role_name(run.name, role)
+    name = role_name(owner.name, role)
     return child(
         "apps/v1",
         "Deployment",
         name,
-        run,
-        labels=run_labels(run, role),
-        parent=run.parent,
+        owner,
+        labels=run_labels(owner, role),
+        parent=owner.parent,
         body={"spec": spec},
     )
 
 
 def indexed_job(
-    run: Run,
+    owner: Owner,
     role: Role,
     name: str,
     template: Manifest,
@@ -57,5 +57,5 @@ def indexed_job(
         disrupted = [{"type": "DisruptionTarget", "status": "True"}]
         spec["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": disrupted}]}
     return child(
-        "batch/v1", "Job", name, run, labels=run_labels(run, role, **labels), parent=parent, body={"spec": spec}
+        "batch/v1", "Job", name, owner, labels=run_labels(owner, role, **labels), parent=parent, body={"spec": spec}
     )

@@ -10,7 +10,7 @@ import aiohttp
 from pydantic import BaseModel
 
 from spade_contracts.errors import InfrastructureFault
-from spade_contracts.labels import GROUP, ISOLATED_GATE, VERSION
+from spade_contracts.labels import GROUP, ISOLATED_GATE, RUN, VERSION
 from spade_contracts.resources import Reason
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.children.site import Site
@@ -78,15 +78,17 @@ async def _do(hands: Hands, action: Action) -> None:
 async def _create(hands: Hands, manifest: Object) -> None:
     """An object of the name that exists already is looked at by the next pass, and never changed by this one.
 
-    Raises Refused if it is no run's: a pass would not see it and try for ever. A claim may be anybody's.
+    Raises Refused if it is of no or another family: a pass would not see it and try for ever. A claim may be anybody's.
     """
     try:
         answer = await hands.kube.create(manifest)
     except Conflict as error:
         kind, meta = manifest["kind"], manifest["metadata"]
         answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
-        if kind != Kind.CLAIM and not record_of(Kind(kind), answer).meta.run:
-            what = f"{kind} {meta['namespace']}/{meta['name']} is there already and not of a run; rename or remove it"
+        if kind != Kind.CLAIM and record_of(Kind(kind), answer).meta.run != meta["labels"][RUN]:
+            what = (
+                f"{kind} {meta['namespace']}/{meta['name']} is there already and of another family; rename or remove it"
+            )
             raise Refused(error.doing, error.code, what) from error
     _learn(hands, manifest, answer)
 

@@ -10,7 +10,7 @@ from math import ceil
 from spade_contracts.labels import Role
 from spade_contracts.resources.run_parts import Autoscaling
 from spade_contracts.statuses import SandboxStatus, WorkerStatus
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import SetDeletionCost
 
 
@@ -26,15 +26,15 @@ class PoolSize:
     wake_after_seconds: float | None = None
 
 
-def demand(seen: Observed) -> int:
-    """Sessions that the run's workers hold or wait for."""
+def demand(seen: AnyPicture) -> int:
+    """Sessions that the workers hold or wait for."""
     answers = (seen.answer(pod, WorkerStatus) for pod in seen.pods_of(Role.WORKER))
     return sum(a.sessions_open + a.sessions_wanted for a in answers if a is not None)
 
 
-def pool_size(seen: Observed, now: datetime) -> PoolSize:
+def pool_size(seen: AnyPicture, now: datetime) -> PoolSize:
     """The size of the pool from now on."""
-    wanted = seen.spec.sandbox
+    wanted = seen.owner.sandbox
     if wanted.autoscaling is Autoscaling.EXTERNAL:
         return PoolSize(None)
     deployment = seen.deployments.get(Role.SANDBOX)
@@ -44,19 +44,20 @@ def pool_size(seen: Observed, now: datetime) -> PoolSize:
         return PoolSize(target)
     if present > wanted.max_pods:
         return PoolSize(wanted.max_pods, costs=_costs(seen))
-    since = datetime.fromisoformat(seen.status.quiet_since) if seen.status.quiet_since else now
+    quiet_since = seen.head.status.quiet_since
+    since = datetime.fromisoformat(quiet_since) if quiet_since else now
     left = wanted.quiet_seconds - (now - since).total_seconds()
     if left > 0:
         return PoolSize(present, since.isoformat(timespec="seconds"), wake_after_seconds=left)
     return PoolSize(target, costs=_costs(seen))
 
 
-def _costs(seen: Observed) -> tuple[SetDeletionCost, ...]:
+def _costs(seen: AnyPicture) -> tuple[SetDeletionCost, ...]:
     """Costs of the busy pods; without one a pod costs nothing, so the idle go first."""
     costs: list[SetDeletionCost] = []
     for pod in seen.pods_of(Role.SANDBOX):
         answer = seen.answer(pod, SandboxStatus)
-        sessions = min(answer.sessions, seen.spec.sandbox.sessions_per_pod) if answer is not None else 0
+        sessions = min(answer.sessions, seen.owner.sandbox.sessions_per_pod) if answer is not None else 0
         if sessions and pod.deletion_cost != str(sessions):
             costs.append(SetDeletionCost(pod, sessions))
     return tuple(costs)

@@ -6,12 +6,13 @@ from spade_contracts.resources import BatchCondition, ConditionStatus, EnvBatchS
 from spade_contracts.statuses import DesignSummary
 from spade_operator.children.design import design_job
 from spade_operator.children.names import design_job_name
-from spade_operator.children.run import Parent
+from spade_operator.children.owner import Parent
+from spade_operator.reconcile.canaries import unsound_gate
 from spade_operator.reconcile.conditions import with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, work_times
+from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
 from spade_operator.records import BatchRecord
 
 
@@ -29,7 +30,9 @@ def decide_batch(
     parent = Parent("EnvBatch", batch.meta.name, batch.meta.uid)
     unit = Unit(
         owner_uid=batch.meta.uid,
-        attempt=batch.status.job_attempt,
+        attempt=attempt_number(batch.status.job_attempt, seen.status.handled_retry),
+        paused=paused(seen),
+        may_start=may_start(seen),
         job_name=lambda attempt: design_job_name(batch.meta.name, attempt),
         job_manifests=lambda attempt: design_job(seen.parent, parent, batch.spec, seen.site, attempt),
         summary=DesignSummary,
@@ -59,6 +62,7 @@ def _result(
             "attempts": summary.attempts,
             "accepted": summary.accepted,
             "rejected": dict(summary.rejected),
+            "canaries": dict(summary.canaries),
             "valid_per_attempt": f"{summary.accepted / summary.attempts:.3f}" if summary.attempts else None,
             "seconds": f"{summary.seconds:.1f}",
             "tokens": summary.tokens,
@@ -67,6 +71,9 @@ def _result(
             "finished_at": ended,
         }
     )
+    unsound = unsound_gate(summary.canaries, summary.let_through, summary.storage_uri)
+    if unsound is not None:
+        return with_conditions(filled, unsound, batch.meta.generation, now)
     words = f"{summary.accepted} of {summary.requested} slots have an accepted program."
     marks = {
         BatchCondition.GENERATED: (ConditionStatus.TRUE, Reason.FINISHED, f"{summary.attempts} answers were judged."),

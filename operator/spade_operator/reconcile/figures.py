@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from spade_contracts.canaries import false_accepts
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
 from spade_contracts.resources.spade_run import RolloutFigures
 from spade_contracts.statuses import LearnerStatus, ProofResult
@@ -50,6 +51,7 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
             status.episodes, plays.outcomes, {f"{name}/hinted": n for name, n in plays.hinted_outcomes.items()}
         ),
         "environments": _sum(status.environments, _attempts(batch)) if first else status.environments,
+        "canaries": with_canaries(status.canaries, batch) if first and batch is not None else status.canaries,
         "proofs": _sum(status.proofs, {str(r): proofs.count(r) for r in set(proofs)}),
     }
 
@@ -61,9 +63,17 @@ def with_attempts(environments: Mapping[str, int], batch: EnvBatchStatus) -> dic
 
 def without_attempts(environments: Mapping[str, int], batch: EnvBatchStatus) -> dict[str, int]:
     """The same without them: a worker that tries again adopts their verdicts, and its summary tells of them again."""
-    taken = _attempts(batch) if batch.attempts else {}
-    left = {key: number - taken.get(key, 0) for key, number in environments.items()}
-    return {key: number for key, number in left.items() if number > 0}
+    return _less(environments, _attempts(batch) if batch.attempts else {})
+
+
+def with_canaries(canaries: Mapping[str, int], batch: EnvBatchStatus) -> dict[str, int]:
+    """Figures of the gate's error over the run, with those of a cycle."""
+    return _sum(canaries, batch.canaries)
+
+
+def without_canaries(canaries: Mapping[str, int], batch: EnvBatchStatus) -> dict[str, int]:
+    """The same without those of a cycle that a retry adopts. An unsound gate's are not: it is tried anew."""
+    return dict(canaries) if false_accepts(batch.canaries) else _less(canaries, batch.canaries)
 
 
 def stage_seconds(
@@ -96,6 +106,11 @@ def _environments_before(seen: Observed, cycle: int) -> int:
 
 def _attempts(batch: EnvBatchStatus | None) -> Mapping[str, int]:
     return {"accepted": batch.accepted or 0, **batch.rejected} if batch is not None else {}
+
+
+def _less(counts: Mapping[str, int], taken: Mapping[str, int]) -> dict[str, int]:
+    left = {key: number - taken.get(key, 0) for key, number in counts.items()}
+    return {key: number for key, number in left.items() if number > 0}
 
 
 def _sum(*counts: Mapping[str, int]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from spade_contracts.isolation import TargetKind
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Action, Admit, Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import PodRecord
 
@@ -109,7 +109,7 @@ def judge_control(pod: PodRecord | None, status: BeaconStatus | None, now: datet
     )
 
 
-def isolation(seen: Observed, now: datetime) -> Step:
+def isolation(seen: AnyPicture, now: datetime) -> Step:
     """Admit what is proven, replace what cannot be, and hold the run back while anything is refused."""
     beacon = next(iter(seen.pods_of(Role.BEACON)), None)
     control = judge_control(beacon, seen.answer(beacon, BeaconStatus) if beacon else None, now)
@@ -150,7 +150,7 @@ def isolation(seen: Observed, now: datetime) -> Step:
     )
 
 
-def _condition(seen: Observed, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
+def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
     if refused:
         return is_false(RunCondition.ISOLATED, refused[0].reason, refused[0].message)
     before, pool = seen.condition(RunCondition.ISOLATED), seen.deployments.get(Role.SANDBOX)
@@ -163,9 +163,9 @@ def _condition(seen: Observed, admitted: dict[str, str], refused: list[Verdict])
     return is_false(RunCondition.ISOLATED, Reason.PROBING, "No sandbox pod has passed the probe yet.")
 
 
-def _lost(seen: Observed, admitted: dict[str, str]) -> int:
+def _lost(seen: AnyPicture, admitted: dict[str, str]) -> int:
     """Admitted pods that went, or are at another boot, beyond those that scaling down removed."""
-    before = seen.status.admitted
+    before = seen.head.status.admitted
     gone = sum(1 for name, boot in before.items() if admitted.get(name) != boot)
     deployment = seen.deployments.get(Role.SANDBOX)
     surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0

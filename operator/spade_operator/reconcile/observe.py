@@ -1,17 +1,20 @@
-"""From the store of facts to one frozen picture of a run: the only input of its decision besides the clock."""
+"""From the store of facts to one frozen picture of a run, or of an EnvBatch without one.
+
+It is the only input of its decision besides the clock.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.labels import HASH_ANNOTATION, Role
-from spade_contracts.resources import Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
+from spade_contracts.resources import BatchCondition, Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
-from spade_operator.children.run import Run
+from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.reconcile.steps import Action, Apply
@@ -28,22 +31,25 @@ from spade_operator.records import (
 )
 
 Status = TypeVar("Status", bound=BaseModel)
+Head = TypeVar("Head", bound=RunRecord | BatchRecord)
+Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
 SILENT_AFTER_FAILURES = 5
 """Polls in a row that must fail before a pod's last answer counts no longer."""
 
 
 @dataclass(frozen=True)
-class Observed:
-    """A run and all that is known of its children, which carry its UID. What else has its label is not ours to touch.
+class Picture(Generic[Head_co]):
+    """The head of a family (a run, or a stand-alone EnvBatch) and all that is known of its children.
 
+    They carry its UID; what else has its label is not ours to touch.
     Watched children of a deleted namesake are in `leftovers`.
-    Unwatched ones (Secrets, Services, policies) are simply applied again: they get the new run as their owner.
+    Unwatched ones (Secrets, Services, policies) are simply applied again: they get the new head as their owner.
     """
 
     site: Site
-    run: RunRecord
+    head: Head_co
     batches: Mapping[int, BatchRecord]
-    """By cycle."""
+    """Those of a run, by cycle."""
     rollouts: Mapping[int, RolloutRecord]
     """By rollout."""
     pods: tuple[PodRecord, ...]
@@ -61,25 +67,39 @@ class Observed:
     """By UID of a child: its edition when we applied it last."""
 
     @property
-    def spec(self) -> SpadeRunSpec:
+    def owner(self) -> Owner:
+        """The head as builders of children know it."""
+        meta = self.head.meta
+        if isinstance(self.head, BatchRecord):
+            return pool_owner(meta.namespace, meta.name, meta.uid, self.head.spec)
+        assert self.head.spec is not None
+        return Run(meta.namespace, meta.name, meta.uid, self.head.spec).owner
+
+    @property
+    def run(self: "Observed") -> RunRecord:
+        """The run."""
+        return self.head
+
+    @property
+    def spec(self: "Observed") -> SpadeRunSpec:
         """The accepted spec; only for policies that come after acceptance."""
         assert self.run.spec is not None
         return self.run.spec
 
     @property
-    def method(self) -> MethodConfig:
+    def method(self: "Observed") -> MethodConfig:
         """The resolved settings; only for policies that come after acceptance."""
         assert self.run.method is not None
         return self.run.method
 
     @property
-    def status(self) -> SpadeRunStatus:
+    def status(self: "Observed") -> SpadeRunStatus:
         """The status written last."""
         return self.run.status
 
     @property
-    def parent(self) -> Run:
-        """The run as builders of children know it."""
+    def parent(self: "Observed") -> Run:
+        """The run as builders of its own roles know it."""
         meta = self.run.meta
         return Run(meta.namespace, meta.name, meta.uid, self.spec)
 
@@ -87,11 +107,11 @@ class Observed:
         """Live pods of a role, by name."""
         return tuple(p for p in self.pods if p.meta.role is role and p.live)
 
-    def condition(self, kind: RunCondition) -> Condition | None:
+    def condition(self, kind: RunCondition | BatchCondition) -> Condition | None:
         """A condition as it was written last."""
-        return next((c for c in self.status.conditions if c.type == kind), None)
+        return next((c for c in self.head.status.conditions if c.type == kind), None)
 
-    def holds(self, kind: RunCondition) -> bool:
+    def holds(self, kind: RunCondition | BatchCondition) -> bool:
         """Whether a condition was True at the last write."""
         found = self.condition(kind)
         return found is not None and found.status == "True"
@@ -126,29 +146,43 @@ class Observed:
         return bool(same and self.applied.get(known.meta.uid) == known.meta.edition)
 
 
+Observed: TypeAlias = Picture[RunRecord]
+ObservedPool: TypeAlias = Picture[BatchRecord]
+AnyPicture: TypeAlias = Picture[RunRecord | BatchRecord]
+
+
 def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | None:
     """The picture of a run, or None when there is no such run (any more)."""
     run = facts.run(namespace, name)
-    if run is None:
-        return None
+    return _picture(facts, site, run) if run is not None else None
+
+
+def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> ObservedPool | None:
+    """The picture of a stand-alone EnvBatch, or None when there is none of that name (any more)."""
+    batch = facts.pool(namespace, name)
+    return _picture(facts, site, batch) if batch is not None else None
+
+
+def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
+    uid, namespace, name = head.meta.uid, head.meta.namespace, head.meta.run
     family = sorted((r for r in facts.family(namespace, name)), key=lambda r: (r.meta.kind, r.meta.name))
-    children = [r for r in family if r.meta.kind is not Kind.RUN]
-    own = [r for r in children if r.meta.run_uid == run.meta.uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
+    children = [r for r in family if r.meta.uid != uid]
+    own = [r for r in children if r.meta.run_uid == uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
-    return Observed(
+    return Picture(
         site=site,
-        run=run,
-        batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord)},
+        head=head,
+        batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord) and r.spec.cycle is not None},
         rollouts={r.spec.rollout: r for r in own if isinstance(r, RolloutRecord)},
         pods=pods,
         jobs={r.meta.name: r for r in own if isinstance(r, JobRecord)},
         deployments={r.meta.role: r for r in own if isinstance(r, DeploymentRecord) and r.meta.role is not None},
         others={(r.meta.kind, r.meta.name): r for r in own if r.meta.kind not in WATCHED},
-        leftovers=tuple(r for r in children if r.meta.kind in WATCHED and r.meta.run_uid not in ("", run.meta.uid)),
+        leftovers=tuple(r for r in children if r.meta.kind in WATCHED and r.meta.run_uid not in ("", uid)),
         polls=polls,
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
-        told=facts.told(run.meta.uid),
+        told=facts.told(uid),
         applied={r.meta.uid: edition for r in own if (edition := facts.applied(r.meta.uid)) is not None},
     )

@@ -12,7 +12,8 @@ from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands, act, write_status
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
-from spade_operator.reconcile.observe import observe
+from spade_operator.reconcile.observe import observe, observe_pool
+from spade_operator.reconcile.pool import decide_pool
 from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
@@ -66,11 +67,9 @@ async def reconcile(shop: Shop, key: Key) -> float | None:
     """One pass; seconds until the next one at the latest, or None."""
     if not shop.hands.leadership.holds():
         return None
-    match key.kind:
-        case Kind.RUN:
-            return await _run(shop, key)
-        case _:
-            return await _child(shop, key)
+    if key.kind is Kind.RUN:
+        return await _run(shop, key)
+    return await (_pool(shop, key) if key.alone else _child(shop, key))
 
 
 async def _run(shop: Shop, key: Key) -> float | None:
@@ -98,27 +97,38 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     return min((wake for wake in (one, other) if wake is not None), default=None)
 
 
+async def _pool(shop: Shop, key: Key) -> float | None:
+    hands = shop.hands
+    seen = observe_pool(hands.facts, hands.site, key.namespace, key.name)
+    if seen is None or seen.head.meta.deleting:
+        return await _gone(shop, key)
+    actions, status, wake = decide_pool(seen, hands.clock())
+    if await _finish(shop, seen.head, actions, status):
+        shop.queue.add(key)
+    return _earlier(wake, AFTER_ACTIONS_SECONDS if actions else None)
+
+
 async def _gone(shop: Shop, key: Key) -> float | None:
-    """A deleted run frees its pods at once; owner references see to the rest."""
+    """A deleted head of a family frees its pods at once; owner references see to the rest."""
     try:
-        found = await shop.hands.kube.get(Kind.RUN, key.namespace, key.name)
+        found = await shop.hands.kube.get(key.kind, key.namespace, key.name)
     except NotFound:
         pass
     else:
-        record = record_of(Kind.RUN, found)
+        record = record_of(key.kind, found)
         shop.hands.facts.put(record)
-        if not record.meta.deleting:
+        if record.meta.run == key.run and not record.meta.deleting:
             return CONFLICT_SECONDS
     await act(shop.hands, releases(_ours(shop, key)))
     if any(record.meta.kind in COMPUTE for record in _ours(shop, key)):
         return GONE_AGAIN_SECONDS
-    shop.hands.facts.drop_unwatched(key.namespace, key.name)
+    shop.hands.facts.drop_unwatched(key.namespace, key.run)
     return None
 
 
 def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:
-    """Children of runs of that name; what somebody else labelled so is left alone."""
-    return tuple(r for r in shop.hands.facts.family(key.namespace, key.name) if r.meta.run_uid)
+    """Children of families of that name; what somebody else labelled so is left alone."""
+    return tuple(r for r in shop.hands.facts.family(key.namespace, key.run) if r.meta.run_uid)
 
 
 async def _child(shop: Shop, key: Key) -> float | None:

@@ -8,12 +8,10 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import PrepareResult
 from spade_operator.children.names import prepare_job_name
-from spade_operator.children.policies import network_policies
 from spade_operator.children.prepare import prepare_job
-from spade_operator.children.secrets import token_secrets
-from spade_operator.children.services import services
 from spade_operator.children.storage import storage_claim
 from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, cause_of, first_trouble, without_pod
+from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases, removals
 from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
@@ -38,24 +36,23 @@ def prepare(seen: Observed, now: datetime) -> Step:
             blocks=True,
             wake_after_seconds=1.0,
         )
-    parent = seen.parent
-    ground = seen.changed([*token_secrets(parent, seen.site), *network_policies(parent, seen.site), *services(parent)])
+    owner = seen.owner
     claim = tuple(
         Create(manifest)
-        for manifest in storage_claim(parent)
+        for manifest in storage_claim(owner)
         if (Kind.CLAIM, manifest["metadata"]["name"]) not in seen.others
     )
     status = {
-        "storage_uri": parent.storage_uri,
+        "storage_uri": owner.storage_uri,
         "started_at": seen.status.started_at or now.isoformat(timespec="seconds"),
     }
     if seen.holds(RunCondition.ACCEPTED):
         accepted = is_true(RunCondition.ACCEPTED, Reason.PREPARED, _message(seen))
-        return Step((*claim, *ground), (accepted,), status)
+        return Step((*claim, *ground(seen)), (accepted,), status)
     step = _job(seen, now)
     held_up = next((want.reason for want in step.conditions if want.reason not in AT_WORK), None)
     return Step(
-        (*claim, *ground, *step.actions),
+        (*claim, *ground(seen), *step.actions),
         step.conditions,
         status,
         phase=Phase.PENDING if held_up else Phase.PREPARING,

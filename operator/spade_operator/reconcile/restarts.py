@@ -7,10 +7,11 @@ from datetime import datetime
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
-from spade_contracts.resources.spade_run import Restarts, SpadeRunSpec
+from spade_contracts.resources.run_parts import Restarts
+from spade_contracts.resources.spade_run import SpadeRunSpec
 from spade_operator.reconcile.causes import cause_of
-from spade_operator.reconcile.figures import without_attempts
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.figures import without_attempts, without_canaries
+from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
@@ -44,11 +45,11 @@ def restarts(seen: Observed, now: datetime) -> Step:
             return _taken_up(seen)
         return _stays_failed(seen, Wanted(RunCondition.FAILED, failed.status, Reason(failed.reason), failed.message))
     for role, condition in READINESS.items():
-        spent, text = _spent(seen, role)
-        if spent > budget(seen.spec, role):
+        lost, text = spent(seen, role)
+        if lost > budget(seen.spec, role):
             cause = text or getattr(seen.condition(condition), "message", "")
             message = (
-                f"{role} was lost {spent} times without progress ({budget(seen.spec, role)} are allowed); the last "
+                f"{role} was lost {lost} times without progress ({budget(seen.spec, role)} are allowed); the last "
                 f"cause: {cause}. Remove it, then raise spec.retry."
             )
             return _stays_failed(seen, is_true(RunCondition.FAILED, Reason.RESTART_BUDGET_SPENT, message[:2000]))
@@ -65,9 +66,9 @@ def failed(seen: Observed, reason: Reason, message: str) -> Step:
     return _stays_failed(seen, is_true(RunCondition.FAILED, reason, f"{message}{remedy}"[:2000]))
 
 
-def _spent(seen: Observed, role: Role) -> tuple[int, str]:
+def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
     """Losses of a role since progress, with those of pods that never came up, and the cause if a pod tells it."""
-    counted = seen.status.restarts.get(role, Restarts()).since_progress
+    counted = seen.head.status.restarts.get(role, Restarts()).since_progress
     if role is not Role.SANDBOX:
         return counted, ""
     never_up = [pod for pod in seen.pods_of(role) if not pod.admitted_boot]
@@ -97,10 +98,11 @@ def _taken_up(seen: Observed) -> Step:
     """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
     children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
     broken = [child for child in children if condition_true(child.status.conditions, "Failed")]
-    environments = seen.status.environments
+    environments, canaries = seen.status.environments, seen.status.canaries
     for child in broken:
         if isinstance(child, BatchRecord):
             environments = without_attempts(environments, child.status)
+            canaries = without_canaries(canaries, child.status)
     refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
     return Step(
         actions=(
@@ -112,6 +114,7 @@ def _taken_up(seen: Observed) -> Step:
             "handled_retry": seen.spec.retry,
             "restarts": refilled,
             "environments": environments,
+            "canaries": canaries,
             "learner_attempt": seen.status.learner_attempt + 1,
         },
         phase=Phase.STARTING,

@@ -8,10 +8,10 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RolloutCondition, RunCondition, Suspend
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import BatchCondition
-from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
-from spade_operator.reconcile.figures import finished_rollout, with_attempts
+from spade_operator.reconcile.figures import finished_rollout, with_attempts, with_canaries
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import (
     Position,
@@ -87,8 +87,12 @@ def _with_counts_of_failed(seen: Observed, place: Position, step: Step) -> Step:
     """What a failed cycle tried is told too. This happens once: a run that has failed gets no further than that."""
     if place.stage is not Stage.DESIGN:
         return step
-    counts = with_attempts(seen.status.environments, seen.batches[place.cycle].status)
-    return replace(step, status={**step.status, "environments": counts})
+    batch = seen.batches[place.cycle].status
+    counts = {
+        "environments": with_attempts(seen.status.environments, batch),
+        "canaries": with_canaries(seen.status.canaries, batch),
+    }
+    return replace(step, status={**step.status, **counts})
 
 
 def _is_failed(condition: Condition, kind: str) -> bool:

@@ -5,13 +5,13 @@ from datetime import datetime
 from spade_contracts.resources import ConditionStatus, Reason, RolloutCondition, RolloutJobStatus
 from spade_contracts.statuses import PlaySummary
 from spade_operator.children.names import play_job_name
+from spade_operator.children.owner import Parent
 from spade_operator.children.play import play_job
-from spade_operator.children.run import Parent
 from spade_operator.reconcile.conditions import with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, work_times
+from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
 from spade_operator.records import RolloutRecord
 
 
@@ -29,7 +29,9 @@ def decide_rollout(
     parent = Parent("RolloutJob", rollout.meta.name, rollout.meta.uid)
     unit = Unit(
         owner_uid=rollout.meta.uid,
-        attempt=rollout.status.job_attempt,
+        attempt=attempt_number(rollout.status.job_attempt, seen.status.handled_retry),
+        paused=paused(seen),
+        may_start=may_start(seen),
         job_name=lambda attempt: play_job_name(rollout.meta.name, attempt),
         job_manifests=lambda attempt: play_job(seen.parent, parent, rollout.spec, seen.site, attempt),
         summary=PlaySummary,

@@ -13,23 +13,23 @@ from spade_operator.children.names import role_name
 from spade_operator.children.sandbox import probe_targets, sandbox_deployment
 from spade_operator.reconcile.autoscale import pool_size
 from spade_operator.reconcile.causes import first_trouble, without_replicas
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
 from spade_operator.records import ChildRecord, Kind
 
 
-def sandboxes(seen: Observed, now: datetime) -> Step:
+def sandboxes(seen: AnyPicture, now: datetime) -> Step:
     """Targets, beacon, pool, in this order: a pod reads its targets once, when it starts."""
     targets = _targets(seen)
     if targets is None:
         waiting = is_false(RunCondition.SANDBOXES_READY, Reason.WAITING, "The beacon's Service has no address yet.")
         return Step(conditions=(waiting,), phase=Phase.STARTING, blocks=True, wake_after_seconds=1.0)
     size = pool_size(seen, now)
-    parent, site = seen.parent, seen.site
+    owner, site = seen.owner, seen.site
     manifests = [
-        *probe_targets(parent, targets),
-        *beacon_deployment(parent, site),
-        *sandbox_deployment(parent, site, size.pods),
+        *probe_targets(owner, targets),
+        *beacon_deployment(owner, site),
+        *sandbox_deployment(owner, site, size.pods),
     ]
     return Step(
         actions=(*size.costs, *seen.changed(manifests)),
@@ -39,9 +39,9 @@ def sandboxes(seen: Observed, now: datetime) -> Step:
     )
 
 
-def _readiness(seen: Observed) -> Wanted:
+def _readiness(seen: AnyPicture) -> Wanted:
     pods = seen.pods_of(Role.SANDBOX)
-    ready, wanted = sum(1 for pod in pods if pod.ready), seen.spec.sandbox.min_pods
+    ready, wanted = sum(1 for pod in pods if pod.ready), seen.owner.sandbox.min_pods
     if ready >= wanted:
         return is_true(RunCondition.SANDBOXES_READY, Reason.READY, f"At least {wanted} pods take sessions.")
     pools = (seen.deployments.get(role) for role in (Role.SANDBOX, Role.BEACON))
@@ -51,9 +51,9 @@ def _readiness(seen: Observed) -> Wanted:
     return is_false(RunCondition.SANDBOXES_READY, Reason.STARTING, f"{wanted} pods must be ready.")
 
 
-def _targets(seen: Observed) -> Sequence[ProbeTarget] | None:
+def _targets(seen: AnyPicture) -> Sequence[ProbeTarget] | None:
     """The installation's targets, the beacon, and an admitted pod as everybody's neighbour once there is one."""
-    service = seen.others.get((Kind.SERVICE, role_name(seen.run.meta.name, Role.BEACON)))
+    service = seen.others.get((Kind.SERVICE, role_name(seen.owner.name, Role.BEACON)))
     address = service.cluster_ip if isinstance(service, ChildRecord) else ""
     if not address or address == "None":
         return None

@@ -4,14 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from spade_contracts.resources import Condition, Phase, Reason, RunCondition, SpadeRunStatus
-from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.resources import (
+    BatchCondition,
+    Condition,
+    EnvBatchStatus,
+    Phase,
+    Reason,
+    RunCondition,
+    SpadeRunStatus,
+)
+from spade_contracts.resources.run_parts import Restarts
 from spade_operator.reconcile.conditions import set_conditions
 from spade_operator.reconcile.steps import Step, Wanted, is_false
 
 IDLE = frozenset({Phase.PENDING, Phase.PREPARING, Phase.STARTING})
 """Phases in which no stage of a rollout goes on."""
-ORDER = {str(kind): number for number, kind in enumerate(RunCondition)}
+ORDER = {str(kind): number for kinds in (BatchCondition, RunCondition) for number, kind in enumerate(kinds)}
 
 
 def joined_conditions(
@@ -28,12 +36,7 @@ def joined(before: SpadeRunStatus, steps: Sequence[Step], generation: int, now: 
     fields: dict[str, Any] = {}
     for step in steps:
         fields.update(step.status)
-    counts: Mapping[str, Restarts] = fields.get("restarts", before.restarts)
-    for step in steps:
-        for role, number in step.restarts.items():
-            known = counts.get(role, Restarts())
-            more = Restarts(since_progress=known.since_progress + number, total=known.total + number)
-            counts = {**counts, str(role): more}
+    counts = _counted(fields.get("restarts", before.restarts), steps)
     phases = [step.phase for step in steps if step.phase is not None]
     words = [step.doing for step in steps if step.doing]
     phase = phases[-1] if phases else before.phase
@@ -42,13 +45,39 @@ def joined(before: SpadeRunStatus, steps: Sequence[Step], generation: int, now: 
         # A policy that holds the run up keeps the later ones from speaking, and what they said holds no longer.
         wanted.append(is_false(RunCondition.PROGRESSING, Reason.WAITING, f"Held up: {words[-1] if words else phase}."))
     fields |= {
-        "restarts": dict(counts),
+        "restarts": counts,
         "observed_generation": generation,
         "phase": phase,
         "doing": words[-1][:256] if words else before.doing,
         "conditions": joined_conditions(before.conditions, wanted, generation, now),
     }
     return before.model_copy(update=fields)
+
+
+def joined_pool(before: EnvBatchStatus, steps: Sequence[Step], generation: int, now: datetime) -> EnvBatchStatus:
+    """The status of a stand-alone EnvBatch after a pass, by the same rules."""
+    fields: dict[str, Any] = {}
+    for step in steps:
+        fields.update(step.status)
+    words = [step.doing for step in steps if step.doing]
+    wanted = [want for step in steps for want in step.conditions]
+    fields |= {
+        "restarts": _counted(fields.get("restarts", before.restarts), steps),
+        "observed_generation": generation,
+        "doing": words[-1][:256] if words else before.doing,
+        "conditions": joined_conditions(before.conditions, wanted, generation, now),
+    }
+    return before.model_copy(update=fields)
+
+
+def _counted(before: Mapping[str, Restarts], steps: Sequence[Step]) -> dict[str, Restarts]:
+    """Restarts with those that the steps count."""
+    counts = dict(before)
+    for step in steps:
+        for role, number in step.restarts.items():
+            known = counts.get(role, Restarts())
+            counts[str(role)] = Restarts(since_progress=known.since_progress + number, total=known.total + number)
+    return counts
 
 
 def _says_progressing(status: SpadeRunStatus) -> bool:

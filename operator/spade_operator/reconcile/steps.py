@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import ConditionStatus, Phase, Reason, RunCondition
+from spade_contracts.resources import BatchCondition, ConditionStatus, Phase, Reason, RunCondition
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.manifests import Manifest
 from spade_operator.records import PodRecord, Record
@@ -76,18 +76,18 @@ Action = Create | Apply | Remove | Admit | SetDeletionCost | SetTarget | FetchLo
 class Wanted:
     """A condition as a policy wants it; its times are filled in when the steps are joined."""
 
-    type: RunCondition
+    type: RunCondition | BatchCondition
     status: ConditionStatus
     reason: Reason
     message: str = ""
 
 
-def is_true(kind: RunCondition, reason: Reason, message: str = "") -> Wanted:
+def is_true(kind: RunCondition | BatchCondition, reason: Reason, message: str = "") -> Wanted:
     """The condition holds."""
     return Wanted(kind, ConditionStatus.TRUE, reason, message)
 
 
-def is_false(kind: RunCondition, reason: Reason, message: str = "") -> Wanted:
+def is_false(kind: RunCondition | BatchCondition, reason: Reason, message: str = "") -> Wanted:
     """The condition does not hold."""
     return Wanted(kind, ConditionStatus.FALSE, reason, message)
 
@@ -101,7 +101,7 @@ class Step:
     conditions: tuple[Wanted, ...] = ()
     """Its own only."""
     status: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of SpadeRunStatus that get new values."""
+    """Fields of SpadeRunStatus, or of a stand-alone EnvBatchStatus, that get new values."""
     restarts: Mapping[Role, int] = field(default_factory=dict)
     """Pods or groups lost, to be counted with this pass's status write."""
     phase: Phase | None = None

@@ -1,4 +1,4 @@
-"""A worker Job from its first attempt to its result: what EnvBatches and RolloutJobs have in common.
+"""A worker Job from its first attempt to its result: what EnvBatches, of a run or not, and RolloutJobs have in common.
 
 The result is the termination message of the pod with index 0, which speaks for all workers once the unit's manifest
 is written. A Job that ends without one is run again under the next attempt's number; finished work is a no-op.
@@ -15,7 +15,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import RunCondition
 from spade_operator.children.manifests import Manifest
 from spade_operator.reconcile.causes import cause_of, gave_up
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.steps import Action, Create, Remove
@@ -37,7 +37,10 @@ class Unit(Generic[Summary]):
 
     owner_uid: str
     attempt: int
-    """From its status; 0 when none was written."""
+    paused: bool
+    """No work is wanted now: what is at work gives its pods back."""
+    may_start: bool
+    """A Job may be made."""
     job_name: Callable[[int], str]
     job_manifests: Callable[[int], list[Manifest]]
     summary: type[Summary]
@@ -58,6 +61,11 @@ class Progress(Generic[Summary]):
     wake_after_seconds: float | None = None
 
 
+def attempt_number(written: int, retry: int) -> int:
+    """The number of the next Job: from the unit's status, or the first one of a retry when none was written."""
+    return written or retry * ATTEMPTS_PER_RETRY
+
+
 def paused(seen: Observed) -> bool:
     """Whether the run wants no work done now."""
     if seen.run.problem or seen.run.meta.deleting or seen.holds(RunCondition.FAILED):
@@ -71,10 +79,10 @@ def may_start(seen: Observed) -> bool:
 
 
 def advance(  # noqa: PLR0911  # one return for each state of the Job
-    seen: Observed, unit: Unit[Summary], now: datetime
+    seen: AnyPicture, unit: Unit[Summary], now: datetime
 ) -> Progress[Summary]:
     """The next step of a unit that is not finished."""
-    attempt = unit.attempt or seen.status.handled_retry * ATTEMPTS_PER_RETRY
+    attempt = unit.attempt
     name = unit.job_name(attempt)
     jobs = {n: j for n, j in seen.jobs.items() if j.meta.owner_uid == unit.owner_uid}
     job = jobs.get(name)
@@ -83,7 +91,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         result = _result(pod, unit.summary)
         if result is not None and job is not None:
             return Progress(result=result, pod=pod)
-    if paused(seen):
+    if unit.paused:
         if job is None or job.complete or job.failed:
             return Progress()
         return Progress(releases((job, *pods)), attempt=attempt + 1)
@@ -104,7 +112,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
     return Progress()
 
 
-def _start(seen: Observed, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:
+def _start(seen: AnyPicture, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:
     if name in seen.jobs:
         # A namesake of a deleted unit is still going.
         return Progress(wake_after_seconds=1.0)
@@ -113,13 +121,13 @@ def _start(seen: Observed, unit: Unit[Summary], attempt: int, name: str) -> Prog
     late = tuple(pod for pod in own if pod.phase in ("Pending", "Running"))
     if late:
         return Progress(releases(late), wake_after_seconds=1.0)
-    if not may_start(seen):
+    if not unit.may_start:
         return Progress()
     return Progress(tuple(Create(manifest) for manifest in unit.job_manifests(attempt)))
 
 
 def _after_failure(
-    seen: Observed, attempt: int, jobs: dict[str, JobRecord], job: JobRecord, pods: tuple[PodRecord, ...]
+    seen: AnyPicture, attempt: int, jobs: dict[str, JobRecord], job: JobRecord, pods: tuple[PodRecord, ...]
 ) -> Progress[Summary]:
     causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
     fetch = tuple(f for cause in causes for f in cause.fetch)

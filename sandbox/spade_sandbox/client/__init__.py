@@ -1,5 +1,6 @@
 """Trusted client of the sandbox pods: `async with SandboxPool(...) as pool, pool.session(...) as session`."""
 
+from spade_contracts.protocol import Criterion
 from spade_sandbox.client.errors import (
     InvalidReturn,
     NoCapacity,
@@ -10,10 +11,14 @@ from spade_sandbox.client.errors import (
     SandboxLost,
 )
 from spade_sandbox.client.pool import SandboxPool
-from spade_sandbox.client.session import SandboxSession, StepResult
-from spade_sandbox.client.stats import PoolStats
+from spade_sandbox.client.session import CallResult, Inspection, SandboxSession, StepResult, Tool
+from spade_sandbox.client.stats import OUTCOMES, PoolStats
 
 __all__ = [
+    "OUTCOMES",
+    "CallResult",
+    "Criterion",
+    "Inspection",
     "InvalidReturn",
     "NoCapacity",
     "PoolStats",
@@ -25,4 +30,5 @@ __all__ = [
     "SandboxPool",
     "SandboxSession",
     "StepResult",
+    "Tool",
 ]

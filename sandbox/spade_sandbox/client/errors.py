@@ -40,6 +40,11 @@ class NoCapacity(InfrastructureFault):
     """No pod took the session within the time given. Temporary: more pods, or fewer sessions at once."""
 
 
+def again(error: SandboxLost) -> SandboxLost:
+    """A fresh error of the same type and text: one that is raised in many places would gather all their frames."""
+    return type(error)(str(error))
+
+
 PROGRAM_ERRORS: dict[FaultKind, type[EnvironmentFault]] = {
     FaultKind.TIMEOUT: ProgramTimeout,
     FaultKind.MEMORY: ProgramMemory,
@@ -60,7 +65,7 @@ def raise_fault(fault: Fault) -> None:
     """Raise what an error answer means: an EnvironmentFault, SandboxLost, or Refused."""
     error = PROGRAM_ERRORS.get(fault.kind)
     if error is not None:
-        raise error(fault.kind.value, f"{fault.kind.value}: {fault.message}")
+        raise error(fault.kind.value, f"{fault.kind.value}: {fault.message}", fault.limit and fault.limit.value)
     if fault.kind is FaultKind.LOST:
         raise SandboxLost(f"the pod lost the session: {fault.message}")
     raise Refused(fault)

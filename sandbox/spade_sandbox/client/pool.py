@@ -1,68 +1,38 @@
-"""Sessions over several pods: find the pods, place on the least loaded, wait when all are full.
+"""Sessions over several pods: find the pods, place on the least loaded, wait in line when all are full.
 
 Pods are found by resolving names again and again, so pods added during a rollout get sessions. Only clients queue: a
 full pod refuses, and the waiting session goes wherever a place is free first. An `open` may be tried again on another
-pod, because a program that has not begun has no state; a step never is.
+pod, because a program that has not begun has no state; a step never is. A pod that stops answering, loses session
+after session or breaks the protocol is given up and tried again later (`pods.py` says when).
 """
 
 import asyncio
 import contextlib
 import hashlib
-import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
-from spade_contracts.ports import SANDBOX_SESSIONS
-from spade_contracts.protocol import FaultKind, Open, OpenResult, Put, PutResult
+from spade_contracts.errors import EnvironmentFault, InvalidInput, SpadeError
+from spade_contracts.protocol import MAX_SOURCE_CHARACTERS, Open
 from spade_sandbox.client.errors import NoCapacity, Refused, SandboxLost
-from spade_sandbox.client.link import PodLink, connect_pod
-from spade_sandbox.client.session import GRACE_SECONDS, SandboxSession
-from spade_sandbox.client.stats import PoolStats
+from spade_sandbox.client.line import Line
+from spade_sandbox.client.link import Dial, PodLink, connect_pod
+from spade_sandbox.client.opening import Source, open_on
+from spade_sandbox.client.pods import Address, Pod
+from spade_sandbox.client.resolve import RESOLVE_SECONDS, resolve
+from spade_sandbox.client.session import SandboxSession
+from spade_sandbox.client.stats import OK, PoolStats, outcome_of
 
-RESOLVE_SECONDS = 2.0
-RECONNECT_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses before the next try to connect; the last one repeats."""
-FULL_SECONDS = 0.5
-"""How long a pod that refused is left alone, unless one of our own sessions ends on it."""
-FORK_SECONDS = 30.0
-PUT_SECONDS = 30.0
+PROBE_SECONDS = 5.0
+"""Pause between two probes of a connected pod, which say how full it is: other workers use it too."""
+PROBE_DEADLINE_SECONDS = 10.0
+MAX_FAILED_PROBES = 3
+"""A pod that answers none of so many in a row is given up, and its sessions with it."""
 OPEN_ATTEMPTS = 5
 """Pods that may be lost under one `open` before it is given up."""
 WAIT_SECONDS = 600.0
-
-Address = tuple[str, int]
-
-
-@dataclass(eq=False)
-class _Pod:
-    """One address and, while connected, its link."""
-
-    address: Address
-    link: PodLink | None = None
-    opening: int = 0
-    """Opens that the pod has not answered yet."""
-    sessions: int = 0
-    """Our own live sessions."""
-    full_until: float = 0.0
-    gone: bool = False
-    """No longer resolved: it gets no new session, and is left when it has none."""
-    problem: str = "not connected yet"
-    keeper: "asyncio.Task[None] | None" = None
-
-    def room(self, now: float) -> float | None:
-        """Share of the pod that is taken, or None if it should not be asked now.
-
-        A pod that looked full or closed when it last spoke is asked again, by one session at a time.
-        """
-        if self.link is None or self.link.lost.done() or self.gone or now < self.full_until:
-            return None
-        load = self.link.load
-        taken = load.sessions + self.opening
-        if taken < load.capacity:
-            return taken / load.capacity
-        return None if self.opening else 1.0
 
 
 class SandboxPool:
@@ -74,17 +44,23 @@ class SandboxPool:
         token: str,
         *,
         observe_step: Callable[[float], None] = lambda seconds: None,
+        observe_session: Callable[[str], None] = lambda outcome: None,
+        dial: Dial | None = None,
     ) -> None:
-        """`targets`: names or addresses, each `host` or `host:port`; a name stands for all its A records."""
+        """`targets`: names or addresses, each `host` or `host:port`; a name stands for all its A records.
+
+        `dial` connects to pods by other means than TCP.
+        """
         self._targets = (targets,) if isinstance(targets, str) else tuple(targets)
         self._token = token
-        self._pods: dict[Address, _Pod] = {}
-        self._changed = asyncio.Condition()
+        self._dial = dial
+        self._pods: dict[Address, Pod] = {}
+        self._line = Line(self._least_loaded)
         self._resolver: asyncio.Task[None] | None = None
-        self.stats = PoolStats(observe_step=observe_step)
+        self.stats = PoolStats(observe_step=observe_step, observe_session=observe_session)
 
     async def __aenter__(self) -> "SandboxPool":
-        self._resolver = asyncio.get_running_loop().create_task(self._resolve_forever())
+        self._resolver = self._start(self._resolve_forever())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -92,8 +68,9 @@ class SandboxPool:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        links = [pod.link for pod in self._pods.values() if pod.link is not None]
-        await asyncio.gather(*(link.close() for link in links), return_exceptions=True)
+        for pod in self._pods.values():
+            if pod.link is not None:
+                pod.link.close()
 
     @property
     def pods(self) -> dict[str, bool]:
@@ -109,144 +86,159 @@ class SandboxPool:
         *,
         max_turns: int,
         wait_seconds: float = WAIT_SECONDS,
+        other_hash_seed: bool = False,
     ) -> AsyncIterator[SandboxSession]:
         """A live program, closed at the end of the block.
 
-        Raises EnvironmentFault if it does not load, NoCapacity if no pod has room within `wait_seconds`, and
-        SandboxLost if pods are lost again and again while it opens.
+        `other_hash_seed` runs it with another PYTHONHASHSEED than usual.
+
+        Raises EnvironmentFault if it does not load, NoCapacity if no pod has room within `wait_seconds`, SandboxLost
+        if pods are lost again and again while it opens, and InvalidInput for a source that no pod would take.
         """
+        if len(source) > MAX_SOURCE_CHARACTERS:
+            raise InvalidInput("source", f"has {len(source)} characters; at most {MAX_SOURCE_CHARACTERS} can be sent")
+        text = source.encode("utf-8", "replace").decode()
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
         self.stats.wanted += 1
         try:
-            pod, session = await self._open(source, limits, domain, max_turns, wait_seconds)
+            pod, link, number = await self._open(
+                Source(text, sha256),
+                lambda n: Open(
+                    id=n,
+                    sha256=sha256,
+                    domain=domain,
+                    max_turns=max_turns,
+                    limits=limits,
+                    other_hash_seed=other_hash_seed,
+                ),
+                wait_seconds,
+            )
+        except SpadeError as error:
+            self.stats.count_session(error)
+            raise
         finally:
             self.stats.wanted -= 1
+        session = SandboxSession(link, number, limits, self.stats, domain)
         self.stats.open += 1
-        pod.sessions += 1
         try:
             yield session
         finally:
             self.stats.open -= 1
-            pod.sessions -= 1
-            await session.close()
-            pod.full_until = 0.0
-            await self._notify()
-
-    async def _open(
-        self, source: str, limits: SandboxLimits, domain: Domain, max_turns: int, wait_seconds: float
-    ) -> tuple[_Pod, SandboxSession]:
-        text = source.encode("utf-8", "replace").decode()
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        losses = 0
-        deadline = asyncio.get_running_loop().time() + wait_seconds
-        while True:
-            pod = await self._place(deadline)
-            link = pod.link
-            assert link is not None
-            pod.opening += 1
             try:
-                if digest not in link.sources:
-                    await link.request(lambda n: Put(id=n, sha256=digest, source=text), PutResult, PUT_SECONDS)
-                    link.sources.add(digest)
-                result = await link.request(
-                    lambda n: Open(id=n, sha256=digest, domain=domain, max_turns=max_turns, limits=limits),
-                    OpenResult,
-                    limits.load_seconds + FORK_SECONDS + GRACE_SECONDS,
-                )
+                await session.close()
+            finally:
+                link.sessions.discard(number)
+                pod.sessions -= 1
+                pod.session_ended(link, session.error)
+                self.stats.count_session(session.error)
+                pod.full_until = 0.0
+                self._line.serve()
+
+    async def _open(self, source: Source, make: Callable[[int], Open], wait_seconds: float) -> tuple[Pod, PodLink, int]:
+        """Open on one pod after another, each chosen by the line, and count the session as the pod's."""
+        loop = asyncio.get_running_loop()
+        ticket, deadline = self._line.ticket(), loop.time() + wait_seconds
+        losses = 0
+        while True:
+            try:
+                pod = await self._line.wait(ticket, deadline)
+            except TimeoutError:
+                raise NoCapacity(self._why_none()) from None
+            link = pod.link
+            try:
+                if link is None:
+                    continue  # lost since it was chosen
+                number = await open_on(link, source, make)
+                pod.sessions += 1
             except Refused as error:
-                if error.kind is FaultKind.UNKNOWN_SOURCE:
-                    link.sources.discard(digest)
-                elif error.kind in (FaultKind.CAPACITY, FaultKind.NOT_ISOLATED):
-                    pod.problem = str(error)
-                    pod.full_until = asyncio.get_running_loop().time() + FULL_SECONDS
-                else:
-                    raise link.give_up(f"refused to open a session ({error})") from error
-            except SandboxLost as error:
-                pod.problem = str(error)
+                pod.refused(loop.time(), error)
+                loop.call_at(pod.full_until, self._line.serve)
+            except (SandboxLost, EnvironmentFault) as error:
+                assert link is not None
+                self.stats.count(outcome_of(error))
+                pod.session_ended(link, error)
                 losses += 1
-                self.stats.count("lost")
-                if losses == OPEN_ATTEMPTS:
+                if isinstance(error, EnvironmentFault) or losses == OPEN_ATTEMPTS:
                     raise
             else:
-                link.load = result.load
-                return pod, SandboxSession(link, result.session, limits, self.stats)
+                self.stats.count(OK)
+                return pod, link, number
             finally:
                 pod.opening -= 1
-
-    async def _place(self, deadline: float) -> _Pod:
-        """The least loaded pod with room; waits for one until the deadline."""
-        loop = asyncio.get_running_loop()
-        while True:
-            for keeper in (self._resolver, *(pod.keeper for pod in self._pods.values())):
-                if keeper is not None and keeper.done() and not keeper.cancelled():
-                    keeper.result()  # a bug of ours must not look like a lack of pods
-            now = loop.time()
-            rooms = [(room, pod) for pod in self._pods.values() if (room := pod.room(now)) is not None]
-            if rooms:
-                return min(rooms, key=lambda entry: entry[0])[1]
-            if now >= deadline:
+                self._line.serve()
+            if loop.time() >= deadline:
                 raise NoCapacity(self._why_none())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(FULL_SECONDS, deadline - now)), self._changed:
-                    await self._changed.wait()
+
+    def _least_loaded(self) -> Pod | None:
+        now = asyncio.get_running_loop().time()
+        rooms = [(room, pod) for pod in self._pods.values() if (room := pod.room(now)) is not None]
+        return min(rooms, key=lambda entry: entry[0])[1] if rooms else None
 
     def _why_none(self) -> str:
         if not self._pods:
             return f"{', '.join(self._targets)} resolves to no sandbox pod"
-        problems = "; ".join(f"{pod.address[0]}: {pod.problem}" for pod in tuple(self._pods.values())[:5])
+        problems = "; ".join(f"{pod.address[0]}: {pod.problem[:500]}" for pod in tuple(self._pods.values())[:5])
         return f"none of {len(self._pods)} sandbox pods took the session in time ({problems})"
 
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _start(self, work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+        """Run until the pool ends. Should it fail, that is a bug of ours, and all sessions that wait are told."""
+
+        def ended(task: "asyncio.Task[None]") -> None:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self._line.fail(error)
+
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(ended)
+        return task
 
     async def _resolve_forever(self) -> None:
         while True:
-            found, complete = await _resolve(self._targets)
-            for address in found - self._pods.keys():
-                pod = self._pods[address] = _Pod(address)
-                pod.keeper = asyncio.get_running_loop().create_task(self._keep(pod))
+            found, complete = await resolve(self._targets)
+            for address in sorted(found - self._pods.keys()):
+                pod = self._pods[address] = Pod(address, evictions=self.stats.evictions)
+                pod.keeper = self._start(self._keep(pod))
             for address, pod in tuple(self._pods.items()):
                 if complete:
                     pod.gone = address not in found
                 if pod.gone and pod.sessions == 0 and pod.opening == 0:
                     del self._pods[address]
-                    await self._leave(pod)
+                    self._leave(pod)
+            self._line.serve()
             await asyncio.sleep(RESOLVE_SECONDS)
 
-    async def _leave(self, pod: _Pod) -> None:
+    def _leave(self, pod: Pod) -> None:
         if pod.keeper is not None:
             pod.keeper.cancel()
         if pod.link is not None:
-            await pod.link.close()
+            pod.link.close()
 
-    async def _keep(self, pod: _Pod) -> None:
-        """Keep one pod connected until cancelled."""
-        failures = 0
+    async def _keep(self, pod: Pod) -> None:
+        """Keep one pod connected and probed until cancelled."""
         while True:
             try:
-                pod.link = await connect_pod(*pod.address, self._token)
-                pod.full_until, pod.problem, failures = 0.0, "", 0
-                await self._notify()
-                pod.problem = str(await asyncio.shield(pod.link.lost))
-                await pod.link.close()
+                link = await connect_pod(*pod.address, self._token, dial=self._dial)
             except (SandboxLost, Refused) as error:
-                pod.problem = str(error)
-            pod.link = None
-            await asyncio.sleep(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
-            failures += 1
+                pod.disconnected(error)
+            else:
+                pod.connected(link)
+                self._line.serve()
+                await self._probe_until_lost(pod, link)
+                pod.disconnected(link.lost.result())
+            # spread, so that the workers of a run do not all come back to a restarted pod in the same instant
+            await asyncio.sleep(pod.pause_seconds() * random.uniform(0.5, 1.5))  # noqa: S311
 
-
-async def _resolve(targets: Sequence[str]) -> tuple[set[Address], bool]:
-    """All addresses behind the targets, and whether every target resolved."""
-    loop = asyncio.get_running_loop()
-    found: set[Address] = set()
-    complete = True
-    for target in targets:
-        host, _, port = target.rpartition(":") if target.count(":") == 1 else (target, "", "")
-        try:
-            infos = await loop.getaddrinfo(host, int(port or SANDBOX_SESSIONS), type=socket.SOCK_STREAM)
-        except OSError:
-            complete = False  # a failing resolver takes no pod away
-            continue
-        found |= {(str(info[4][0]), int(info[4][1])) for info in infos}
-    return found, complete
+    async def _probe_until_lost(self, pod: Pod, link: PodLink) -> None:
+        failed = 0
+        while True:
+            await asyncio.wait({link.lost}, timeout=PROBE_SECONDS)
+            if link.lost.done():
+                return
+            answered = await link.look(PROBE_DEADLINE_SECONDS)
+            failed = 0 if answered else failed + 1
+            pod.silent = not answered
+            if answered:
+                self._line.serve()
+            else:
+                pod.problem = f"left {failed} probes unanswered"
+            if failed == MAX_FAILED_PROBES:
+                pod.evict("silent", pod.problem)

@@ -1,23 +1,42 @@
 """The process that holds one live program, alone in its namespaces.
 
-It is forked ahead, waits for its first frame, builds its walls by the limits in that frame, and only then runs the
-program. From then on it is untrusted: the supervisor reads its frames like a stranger's.
+It is forked ahead, waits for its first frame, builds its walls by the limits in that frame, says so, and only then is
+given the program. From then on it is untrusted: the supervisor reads its frames like a stranger's.
 """
 
+import errno
 import gc
 import json
+import mmap
 import os
 import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
 from spade_sandbox.pod import linux, seccomp, walls
 from spade_sandbox.pod.frames import read_frame, write_frame
-from spade_sandbox.pod.programs import games
+from spade_sandbox.pod.programs import games, inspection, loading, tools
+from spade_sandbox.pod.programs.values import InvalidReturn
 
 MAX_ORDER_BYTES = 8 * 2**20
 MAX_ERROR_CHARACTERS = 1_000
+FRAMES_OF_OURS = 50
+"""Depth of the calls between the interpreter's entry and a program's own code, which its limit comes on top of."""
+BALLAST_BYTES = 2**21
+"""Address space held back, so that the fault of a program that took all its memory can still be told."""
+_EXCEEDED_FILES = {errno.EMFILE: "open_files", errno.ENOSPC: "file_bytes", errno.EFBIG: "file_bytes"}
+_OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
+    "reset": lambda environment, order, characters: games.reset(environment, order["seed"], characters),
+    "step": lambda environment, order, characters: games.step(environment, order["action"], characters),
+    "solution": lambda environment, order, characters: games.solution(environment, characters),
+    "tools": lambda environment, order, characters: tools.tools(environment),
+    "call": lambda environment, order, characters: tools.call(
+        environment, order["name"], order["arguments"], characters
+    ),
+    "inspect": lambda environment, order, characters: inspection.look(environment, characters),
+}
 
 
 def run() -> NoReturn:
@@ -35,7 +54,7 @@ def run() -> NoReturn:
 
 
 def _serve_first(order: dict[str, Any], library: Any) -> None:
-    """The first frame says what the cell is for: trying its walls, or a program."""
+    """The first frame says what the cell is for: trying its walls, or a program. No program runs before its answer."""
     site = walls.Site(
         limits=walls.CellLimits(**order["limits"]),
         library=library,
@@ -47,52 +66,66 @@ def _serve_first(order: dict[str, Any], library: Any) -> None:
         _answer({"id": order["id"], "findings": walls.try_walls(walls.WALLS, site, walls.WALLS)})
         return
     walls.close_in(walls.WALLS, site)
+    _limit_recursion(order["recursion_depth"])
     gc.enable()
-    characters: int = order["text_characters"]
-    loaded: list[Any] = []
-
-    def load() -> dict[str, Any]:
-        loaded.append(games.load(order["source"], order["max_turns"]))
-        return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
-
-    if _answered(order, load):
-        _serve(loaded[0], characters)
+    _answer({"id": order["id"], "built": True})
+    _serve(order["text_characters"])
 
 
-def _serve(environment: Any, characters: int) -> None:
-    """Answer operations one by one; the first fault is the last answer."""
+def _limit_recursion(depth: int) -> None:
+    """Set Python's limit, which a program cannot raise: beyond it stands only a stack that ends in a signal."""
+    limit = depth + FRAMES_OF_OURS
+    change = sys.setrecursionlimit
+    change(limit)
+    sys.setrecursionlimit = lambda wanted: change(min(wanted, limit))
+
+
+def _serve(characters: int) -> None:
+    """Answer operations one by one, loading the program first; the first fault is the last answer."""
+    ballast = mmap.mmap(-1, BALLAST_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    environment: Any = None
 
     def work(order: dict[str, Any]) -> dict[str, Any]:
-        match order["op"]:
-            case "reset":
-                return games.reset(environment, order["seed"], characters)
-            case "step":
-                return games.step(environment, order["action"], characters)
-            case _:
-                return games.solution(environment, characters)
+        nonlocal environment
+        if order["op"] == "open":
+            environment = loading.load(order["source"], order["max_turns"])
+            return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
+        return _OPERATIONS[order["op"]](environment, order, characters)
 
     while (frame := read_frame(walls.SOCKET, MAX_ORDER_BYTES)) is not None:
         order = json.loads(frame)
-        if not _answered(order, partial(work, order)):
+        if not _answered(order, partial(work, order), ballast):
             return
 
 
-def _answered(order: dict[str, Any], work: Callable[[], dict[str, Any]]) -> bool:
+def _answered(order: dict[str, Any], work: Callable[[], dict[str, Any]], ballast: mmap.mmap) -> bool:
     """Do one operation and answer it; False after a fault of the program."""
     try:
         answer = {"id": order["id"], "ok": work()}
-    except games.InvalidReturn as error:
-        answer = _fault(order, "invalid_return", str(error))
+        _answer(answer)
+    except InvalidReturn as error:
+        answer = _fault(order, "invalid_return", str(error), error.limit)
     except MemoryError:
-        answer = _fault(order, "memory", "the program ran out of memory")
+        ballast.close()
+        answer = _fault(order, "memory", "the program ran out of memory", "memory")
     except BaseException as error:  # SystemExit and KeyboardInterrupt of a program are crashes too
-        answer = _fault(order, "crash", _describe(error))
+        answer = _fault(order, "crash", _describe(error), _exceeded(error))
+    else:
+        return True
     _answer(answer)
-    return "ok" in answer
+    return False
 
 
-def _fault(order: dict[str, Any], kind: str, message: str) -> dict[str, Any]:
-    return {"id": order["id"], "error": {"kind": kind, "message": message[:MAX_ERROR_CHARACTERS]}}
+def _fault(order: dict[str, Any], kind: str, message: str, limit: str | None) -> dict[str, Any]:
+    return {"id": order["id"], "error": {"kind": kind, "message": message[:MAX_ERROR_CHARACTERS], "limit": limit}}
+
+
+def _exceeded(error: BaseException) -> str | None:
+    """The limit behind a program's exception, as the protocol names it."""
+    if isinstance(error, RecursionError):
+        return "recursion"
+    number = error.errno if type(error) is OSError else None
+    return _EXCEEDED_FILES.get(number) if type(number) is int else None
 
 
 def _describe(error: BaseException) -> str:

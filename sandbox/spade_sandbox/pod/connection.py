@@ -17,6 +17,8 @@ from spade_contracts.protocol import (
     FaultKind,
     Hello,
     HelloResult,
+    Look,
+    LookResult,
     Open,
     OpenResult,
     Put,
@@ -26,6 +28,7 @@ from spade_contracts.protocol import (
     fault,
 )
 from spade_contracts.tokens import token_matches
+from spade_sandbox.pod.other_seed import OtherSeed
 from spade_sandbox.pod.sessions import Session, Sources, Spares, load_program
 from spade_sandbox.pod.state import PodState
 from spade_sandbox.pod.supervisor import Cell, CellFault
@@ -45,6 +48,7 @@ class Pod:
     token_digest: str
     spares: Spares | None = None
     """None until the walls stand."""
+    other_seed: OtherSeed = field(default_factory=OtherSeed)
     cells: set[Cell] = field(default_factory=set)
     """Cells that hold a program; the watch reads it."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -124,9 +128,11 @@ class Connection:
                 return self._put(request)
             case Open():
                 return await self._open(request)
+            case Look():
+                return Answer(id=request.id, ok=LookResult(load=self._pod.state.load()))
             case Close():
-                await self._end(request.session)
-                return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load()))
+                seconds = await self._end(request.session)
+                return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load(), cpu_seconds=seconds))
             case _:
                 return await self._do(request)
 
@@ -156,7 +162,7 @@ class Connection:
         self._pod.state.served = True
         cell = None
         try:
-            cell = await self._pod.spares.take()
+            cell = await (self._pod.other_seed if request.other_hash_seed else self._pod.spares).take()
             self._pod.cells.add(cell)
             session = await load_program(cell, source, request)
         except BaseException as error:
@@ -166,22 +172,24 @@ class Connection:
                 self._pod.cells.discard(cell)
                 await cell.destroy(None)
             if isinstance(error, CellFault):
-                return fault(request.id, error.kind, str(error))
+                return fault(request.id, error.kind, str(error), error.limit)
             raise
         self._number += 1
         self._sessions[self._number] = session
         return Answer(id=request.id, ok=OpenResult(session=self._number, load=self._pod.state.load()))
 
-    async def _end(self, number: int) -> None:
+    async def _end(self, number: int) -> float:
+        """Kill a session's cell; the CPU time that it had used, in seconds."""
         session = self._sessions.pop(number, None)
         if session is None:
-            return
+            return 0.0
         try:
             await session.cell.destroy(CellFault(FaultKind.LOST, "the session was closed"))
         finally:
             self._pod.cells.discard(session.cell)
             self._pod.state.sessions -= 1
             self._pod.changed.set()
+        return max(0.0, session.cell.ended.result().cpu_seconds)
 
 
 def _parse(message: str | bytes) -> Request | Answer:

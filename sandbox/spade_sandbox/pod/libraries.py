@@ -7,7 +7,9 @@ from spade_contracts.libraries import ALLOWED_LIBRARIES
 
 WARM: tuple[str, ...] = (
     "encodings.ascii", "encodings.latin_1", "encodings.utf_8", "encodings.utf_16", "encodings.hex_codec",
-    "encodings.rot_13", "json.decoder", "json.encoder", "numpy.linalg", "numpy.random", "numpy.fft",
+    "encodings.utf_32", "encodings.utf_8_sig", "encodings.unicode_escape", "encodings.raw_unicode_escape",
+    "encodings.cp1252", "encodings.idna", "encodings.punycode", "encodings.rot_13", "json.decoder", "json.encoder",
+    "numpy.linalg", "numpy.random", "numpy.fft",
     "numpy.polynomial", "_strptime", "_pydecimal", "_pyio", "_struct", "_datetime", "_heapq", "_bisect",
 )  # fmt: skip
 """Modules that the allowed ones load late; a cell could not load them."""

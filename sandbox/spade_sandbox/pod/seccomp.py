@@ -1,18 +1,20 @@
 """The cell's system-call filter: a short list of what pure computation needs; everything else fails with EPERM.
 
-An allow-list, because a new kernel brings new calls. There is no fork, thread, socket, ptrace, mount, namespace, bpf,
-io_uring, keyring or memfd in it. RLIMIT_NPROC is no substitute: gVisor counts it per user over the whole pod.
+An allow-list, because a new kernel brings new calls; there is no socket, ptrace, mount, bpf, io_uring or keyring in it.
+To begin a process or thread ends the cell at once, with SIGSYS, so that it is a fault of its own and a program that
+ignores errors does not go on. RLIMIT_NPROC is no substitute: gVisor counts it per user over the whole pod.
 Built with libseccomp, which knows the numbers of each architecture and refuses foreign ones.
 """
 
 import ctypes
 import errno
+import fcntl
 
 ALLOWED: tuple[str, ...] = (
     # the one socket, scratch files
     "read", "write", "readv", "writev", "pread64", "pwrite64", "close", "lseek", "fstat", "newfstatat", "stat", "lstat",
     "statx", "open", "openat", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64",
-    "fcntl", "dup", "ftruncate", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2",
+    "dup", "ftruncate", "unlink", "unlinkat", "rename", "renameat", "renameat2",
     "fsync", "fdatasync", "poll", "ppoll", "select", "pselect6",
     # memory
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise",
@@ -24,10 +26,25 @@ ALLOWED: tuple[str, ...] = (
     "getgid", "getegid", "getrusage", "uname", "sysinfo", "exit", "exit_group", "tgkill",
 )  # fmt: skip
 
+FCNTL_COMMANDS = (fcntl.F_DUPFD, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL, fcntl.F_DUPFD_CLOEXEC)
+"""The rest holds locks and pipe sizes, which are kernel memory that nobody counts."""
+ENDING: tuple[str, ...] = ("fork", "vfork", "clone", "clone3", "execve", "execveat")
+
 _ACT_ALLOW = 0x7FFF0000
 _ACT_ERRNO = 0x00050000
+_ACT_KILL_THREAD = 0x00000000
+"""Kills the process: it has one thread. gVisor knows no other way to kill."""
+_CMP_EQ = 4
 _UNKNOWN_SYSCALL = -1
 """libseccomp's __NR_SCMP_ERROR: this architecture has no such call (`open` on arm64)."""
+
+
+class _Comparison(ctypes.Structure):
+    """libseccomp's scmp_arg_cmp."""
+
+    _fields_ = [
+        ("argument", ctypes.c_uint), ("how", ctypes.c_int), ("value", ctypes.c_uint64), ("unused", ctypes.c_uint64),
+    ]  # fmt: skip
 
 
 def load_library() -> ctypes.CDLL:
@@ -44,7 +61,7 @@ def load_library() -> ctypes.CDLL:
     return library
 
 
-def install(library: ctypes.CDLL, allowed: tuple[str, ...] = ALLOWED) -> None:
+def install(library: ctypes.CDLL) -> None:
     """Filter this process from now on. Irreversible; needs no_new_privs or CAP_SYS_ADMIN.
 
     The library is loaded beforehand, because a cell has no files to load it from. Raises OSError.
@@ -53,11 +70,12 @@ def install(library: ctypes.CDLL, allowed: tuple[str, ...] = ALLOWED) -> None:
     if not context:
         raise OSError(errno.ENOMEM, "seccomp_init failed")
     try:
-        for name in allowed:
-            number = library.seccomp_syscall_resolve_name(name.encode())
-            if number == _UNKNOWN_SYSCALL:
-                continue
-            _check(library.seccomp_rule_add_array(context, _ACT_ALLOW, number, 0, None), f"seccomp rule {name}")
+        for name in ALLOWED:
+            _add(library, context, _ACT_ALLOW, name)
+        for command in FCNTL_COMMANDS:
+            _add(library, context, _ACT_ALLOW, "fcntl", _Comparison(1, _CMP_EQ, command, 0))
+        for name in ENDING:
+            _add(library, context, _ACT_KILL_THREAD, name)
         _check(library.seccomp_load(context), "seccomp_load")
     finally:
         library.seccomp_release(context)
@@ -67,6 +85,15 @@ def number_of(library: ctypes.CDLL, name: str) -> int | None:
     """Number of a system call on this machine, or None if it has none."""
     number: int = library.seccomp_syscall_resolve_name(name.encode())
     return number if number >= 0 else None
+
+
+def _add(library: ctypes.CDLL, context: int, action: int, name: str, *comparisons: _Comparison) -> None:
+    number = library.seccomp_syscall_resolve_name(name.encode())
+    if number == _UNKNOWN_SYSCALL:
+        return
+    array = (_Comparison * len(comparisons))(*comparisons)
+    result = library.seccomp_rule_add_array(context, action, number, len(comparisons), array)
+    _check(result, f"seccomp rule {name}")
 
 
 def _check(result: int, what: str) -> None:

@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,12 +20,13 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.protocol import MAX_MESSAGE_BYTES
 from spade_sandbox.pod.connection import Connection, Pod
+from spade_sandbox.pod.forking import Zygote, start_zygote
 from spade_sandbox.pod.probe import run_probe
 from spade_sandbox.pod.sessions import Sources, Spares
 from spade_sandbox.pod.settings import Admit, Settings
 from spade_sandbox.pod.state import PodState
 from spade_sandbox.pod.status_port import serve_status
-from spade_sandbox.pod.supervisor import PodBroken, Zygote, start_zygote
+from spade_sandbox.pod.supervisor import PodBroken
 from spade_sandbox.pod.trials import try_all_walls, wall_names
 from spade_sandbox.pod.watch import watch_cells
 
@@ -35,8 +37,19 @@ MAX_CONNECTIONS_BACKLOG = 64
 log = logging.getLogger("spade.sandbox")
 
 
-async def run_pod(settings: Settings) -> None:
-    """Run until drained (SIGTERM) or broken. Raises InvalidInput before anything starts, PodBroken later."""
+@dataclass(frozen=True)
+class Serving:
+    """A pod that listens."""
+
+    session_port: int
+    state: PodState
+
+
+async def run_pod(settings: Settings, serving: Callable[[Serving], None] = lambda pod: None) -> None:
+    """Run until drained (SIGTERM) or broken. Raises InvalidInput before anything starts, PodBroken later.
+
+    `serving` is called once the pod listens; its walls may not have been tried then.
+    """
     targets = _read_targets(settings)
     pod = Pod(PodState(settings.capacity, settings.admit), Sources(), _read_digest(settings))
     draining = asyncio.Event()
@@ -50,11 +63,13 @@ async def run_pod(settings: Settings) -> None:
         sessions = await _serve_sessions(settings, pod)
         stack.push_async_callback(_close, sessions)
         log.info("boot %s: sessions on port %d, status on port %d", pod.state.boot_id, _port(sessions), _port(status))
+        serving(Serving(_port(sessions), pod.state))
         await _until_first_ends(
             _break_with(zygote),
             _wait(pod.broken),
             _prove(settings, targets, pod, zygote),
             watch_cells(pod.cells, zygote.process),
+            pod.other_seed.run(),
             _drain(pod, draining),
         )
 

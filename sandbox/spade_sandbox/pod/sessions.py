@@ -6,20 +6,25 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.protocol import (
+    MAX_ERROR_CHARACTERS,
     MAX_TEXT_CHARACTERS,
     Answer,
+    Call,
     Fault,
     FaultKind,
+    Limit,
     Open,
     Reset,
     SessionRequest,
-    Solution,
     Step,
+    Tools,
     fault,
 )
-from spade_sandbox.pod.supervisor import Cell, CellFault, Zygote
+from spade_sandbox.pod.forking import Zygote
+from spade_sandbox.pod.supervisor import Cell, CellBounds, CellFault
 
 MAX_SOURCES_CHARACTERS = 32 * 2**20
 """Sources kept; the least recently used go first, and clients upload them again."""
@@ -67,6 +72,7 @@ class Spares:
             if not cell.ended.done():
                 self.fill()
                 return cell
+            await cell.destroy(None)
         cell = await self._zygote.fork()
         self.fill()
         return cell
@@ -87,6 +93,7 @@ class Session:
 
     cell: Cell
     limits: SandboxLimits
+    domain: Domain
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Operations of a session run one after the other, in the order of their arrival."""
     ended: Fault | None = None
@@ -97,48 +104,45 @@ class Session:
         async with self.turn:
             if self.ended is not None:
                 return Answer(id=request.id, error=self.ended)
-            order = _order(request)
-            if order is None:
+            if self.domain is not Domain.TOOLS and isinstance(request, Tools | Call):
                 return fault(request.id, FaultKind.UNSUPPORTED, f"games have no operation {request.op}")
+            if isinstance(request, Step) and len(request.action) > self.limits.action_characters:
+                message = f"the action has more than {self.limits.action_characters} characters; cut it"
+                return fault(request.id, FaultKind.BAD_REQUEST, message, Limit.ACTION)
             reset = isinstance(request, Reset)
             deadline = self.limits.load_seconds if reset else self.limits.step_seconds
             try:
-                answer = await self.cell.ask(order, deadline)
+                answer = await self.cell.ask(_order(request), deadline)
             except CellFault as error:
-                self.ended = Fault(kind=error.kind, message=str(error))
+                self.ended = Fault(kind=error.kind, message=str(error)[:MAX_ERROR_CHARACTERS], limit=error.limit)
                 return Answer(id=request.id, error=self.ended)
             assert isinstance(answer, Answer)
             return Answer(id=request.id, ok=answer.ok)
 
 
 async def load_program(cell: Cell, source: str, request: Open) -> Session:
-    """Load a program into a cell. Raises CellFault, after which the cell is dead."""
+    """Build a cell's walls by the session's limits and load the program. Raises CellFault; the cell is dead then."""
     limits = request.limits
-    cell.memory_bytes, cell.cpu_seconds = limits.memory_bytes, limits.cpu_seconds
-    order: dict[str, Any] = {
-        "op": "open",
-        "source": source,
-        "max_turns": request.max_turns,
-        "text_characters": min(limits.observation_characters, MAX_TEXT_CHARACTERS),
-        "limits": {
-            "memory_bytes": limits.memory_bytes,
-            "cpu_seconds": limits.cpu_seconds,
-            "open_files": limits.open_files,
-            "file_bytes": limits.file_bytes,
-        },
+    characters = min(limits.observation_characters, MAX_TEXT_CHARACTERS)
+    bounds = CellBounds(
+        memory_bytes=limits.memory_bytes,
+        cpu_seconds=limits.cpu_seconds,
+        output_bytes=limits.output_bytes,
+        text_characters=characters,
+    )
+    walls = {
+        "memory_bytes": limits.memory_bytes,
+        "cpu_seconds": limits.cpu_seconds,
+        "open_files": limits.open_files,
+        "file_bytes": limits.file_bytes,
     }
+    build = {"limits": walls, "recursion_depth": limits.recursion_depth, "text_characters": characters}
+    await cell.build(build, bounds)
+    order = {"op": "open", "domain": request.domain, "source": source, "max_turns": request.max_turns}
     await cell.ask(order, limits.load_seconds)
-    return Session(cell, limits)
+    return Session(cell, limits, request.domain)
 
 
-def _order(request: SessionRequest) -> dict[str, Any] | None:
-    """What the cell is told; None for operations that games do not have."""
-    match request:
-        case Reset():
-            return {"op": "reset", "seed": request.seed}
-        case Step():
-            return {"op": "step", "action": request.action}
-        case Solution():
-            return {"op": "solution"}
-        case _:
-            return None
+def _order(request: SessionRequest) -> dict[str, Any]:
+    """What the cell is told."""
+    return request.model_dump(exclude={"id", "session"})

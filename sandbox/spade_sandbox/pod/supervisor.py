@@ -1,41 +1,44 @@
-"""The server's side of zygote and cells: ask a cell with a deadline, kill it, and say how it ended.
+"""The server's side of one cell: ask it with a deadline, kill it, and say how it ended.
 
 Everything that a cell sends is read like a stranger's word: limited in size, validated by the protocol's models, and
 matched to the one question that is open. Any misfit kills the cell.
 """
 
 import asyncio
-import contextlib
 import json
-import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
-from spade_contracts.protocol import MAX_MESSAGE_BYTES, Answer, FaultKind
+from spade_contracts.json_shape import has_more_values
+from spade_contracts.protocol import (
+    MAX_MESSAGE_BYTES,
+    PROGRAM_FAULTS,
+    Answer,
+    CallResult,
+    FaultKind,
+    InspectResult,
+    Limit,
+    ResetResult,
+    SolutionResult,
+    StepResult,
+)
 from spade_sandbox.pod.frames import FrameTooLong, receive_frame, send_frame
+from spade_sandbox.pod.output import Output
 
-END_SECONDS = 10.0
-"""How long a killed cell may take to be reaped; past it the pod is broken."""
-FORK_SECONDS = 30.0
-START_SECONDS = 60.0
-MAX_EVENT_BYTES = 4096
+END_SECONDS = 60.0
+"""How long a killed cell may take to be reaped, on however busy a node; past it the pod is broken."""
+BUILD_SECONDS = 30.0
 CPU_TOLERANCE_SECONDS = 0.2
 """The kernel counts CPU time towards its limit in ticks, and finer in what it reports."""
-_ZYGOTE_ENVIRONMENT = {
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "LANG": "C.UTF-8",
-}
+INFO_BYTES = 256 * 2**10
+"""What an answer may hold beside its text."""
+MAX_ESCAPED_BYTES = 12
+"""A character outside of the Basic Multilingual Plane, escaped in JSON."""
+_LISTS = frozenset({"tools", "inspect"})
 
 
 class PodBroken(Exception):
@@ -43,10 +46,11 @@ class PodBroken(Exception):
 
 
 class CellFault(Exception):
-    """A cell's program ended the session; `kind` is the protocol's word."""
+    """A cell's program ended the session; `kind` and `limit` are the protocol's words."""
 
-    def __init__(self, kind: FaultKind, message: str) -> None:
+    def __init__(self, kind: FaultKind, message: str, limit: Limit | None = None) -> None:
         self.kind = kind
+        self.limit = limit
         super().__init__(message)
 
 
@@ -58,6 +62,23 @@ class Ended:
     cpu_seconds: float
 
 
+@dataclass(frozen=True)
+class CellBounds:
+    """What the supervisor and its watch hold a cell to, beside what the kernel does."""
+
+    memory_bytes: int
+    cpu_seconds: int
+    output_bytes: int
+    text_characters: int
+    """Longest text in an answer."""
+
+    def answer_bytes(self, operation: str) -> int:
+        """Longest answer, so that a program that speaks for itself cannot make the server parse for long."""
+        if operation in _LISTS:
+            return MAX_MESSAGE_BYTES
+        return min(MAX_MESSAGE_BYTES, INFO_BYTES + MAX_ESCAPED_BYTES * self.text_characters)
+
+
 @dataclass(eq=False)
 class Cell:
     """One cell, from the pod's side."""
@@ -67,36 +88,54 @@ class Cell:
     """Its process id as the pod sees it."""
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    output: Output
     ended: "asyncio.Future[Ended]"
     kill: Callable[[], None]
-    memory_bytes: int | None = None
-    """Limit that the watch enforces, once a program is loaded."""
-    cpu_seconds: float | None = None
+    bounds: CellBounds | None = None
+    """None until it has been built for a program."""
     killed_for: CellFault | None = None
     """Why we killed it, if we did."""
     questions: int = field(default=0)
 
-    async def ask(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, Any] | Answer:
-        """Send one order and return its validated answer. Raises CellFault, after which the cell is dead."""
-        self.questions += 1
-        order = {"id": self.questions, **order}
+    async def try_walls(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, str]:
+        """Findings by wall (trials.py). Raises CellFault, after which the cell is dead."""
+        said = await self._ours({"op": "try", **order}, deadline_seconds)
+        findings = said.get("findings")
+        if not isinstance(findings, dict):
+            raise CellFault(FaultKind.LOST, str(said.get("error", {}).get("message", "no findings")))
+        return findings
+
+    async def build(self, order: dict[str, Any], bounds: CellBounds) -> None:
+        """Have it build its walls; no program is in it yet. Raises CellFault (lost), after which the cell is dead."""
         try:
-            async with asyncio.timeout(deadline_seconds):
-                await send_frame(self.writer, json.dumps(order).encode())
-                frame = await receive_frame(self.reader, MAX_MESSAGE_BYTES)
-        except TimeoutError:
-            await self.destroy(CellFault(FaultKind.TIMEOUT, f"{order['op']} took longer than {deadline_seconds} s"))
-            raise self._fault() from None
-        except FrameTooLong as error:
-            await self.destroy(CellFault(FaultKind.INVALID_RETURN, f"{order['op']} answered with {error}"))
-            raise self._fault() from error
-        if frame is None:
+            said = await self._ours({"op": "build", **order}, BUILD_SECONDS)
+        except CellFault as error:
+            raise CellFault(FaultKind.LOST, f"the cell was not built: {error}") from error
+        if not said.get("built"):
+            await self.destroy(CellFault(FaultKind.LOST, str(said.get("error", {}).get("message", "it was not built"))))
+            raise self._fault()
+        self.bounds = bounds
+        self.output.limit(bounds.output_bytes, self._printed_too_much)
+
+    async def ask(self, order: dict[str, Any], deadline_seconds: float) -> Answer:
+        """Send one order and return its validated answer. Raises CellFault, after which the cell is dead."""
+        assert self.bounds is not None
+        limit_bytes = self.bounds.answer_bytes(order["op"])
+        number, frame = await self._exchange(order, deadline_seconds, limit_bytes)
+        answer = _valid(frame, number, order["op"])
+        if answer is None:
+            await self.destroy(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
+            raise self._fault()
+        if answer.error is not None:
+            await self.destroy(CellFault(answer.error.kind, answer.error.message, answer.error.limit))
+            raise self._fault()
+        if any(len(text) > self.bounds.text_characters for text in _texts(answer)):
+            long = f"{order['op']} answered with a text of more than {self.bounds.text_characters} characters"
+            await self.destroy(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
+        if self.killed_for is not None:
             await self.destroy(None)
             raise self._fault()
-        if order["op"] == "try":
-            finding: dict[str, Any] = json.loads(frame)
-            return finding
-        return await self._validated(frame, order)
+        return answer
 
     async def destroy(self, reason: CellFault | None) -> None:
         """Kill the cell's whole PID namespace and wait until it is gone. Raises PodBroken if it stays."""
@@ -110,164 +149,83 @@ class Cell:
                 await asyncio.shield(self.ended)
         except TimeoutError:
             raise PodBroken(f"cell {self.number} (process {self.process}) does not die") from None
+        finally:
+            self.output.close()
 
-    async def _validated(self, frame: bytes, order: dict[str, Any]) -> Answer:
+    async def _ours(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, Any]:
+        """Ask a cell that holds no program yet."""
+        _, frame = await self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES)
+        said: dict[str, Any] = json.loads(frame)
+        return said
+
+    async def _exchange(self, order: dict[str, Any], deadline_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
+        """Send one order; its number, and the frame that came back. Raises CellFault, after which the cell is dead."""
+        self.questions += 1
+        number, operation = self.questions, order["op"]
         try:
-            answer = Answer.model_validate_json(frame)
-            fits = answer.id == order["id"] and (answer.ok is None or answer.ok.op == order["op"])
-        except ValidationError:
-            fits = False
-        if not fits:
-            await self.destroy(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
+            async with asyncio.timeout(deadline_seconds):
+                await send_frame(self.writer, json.dumps({"id": number, **order}).encode())
+                frame = await receive_frame(self.reader, limit_bytes)
+        except TimeoutError:
+            late = f"{operation} took longer than {deadline_seconds} s"
+            await self.destroy(CellFault(FaultKind.TIMEOUT, late, Limit.WALL))
+            raise self._fault() from None
+        except FrameTooLong as error:
+            long = f"{operation} answered with {error}"
+            await self.destroy(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
+            raise self._fault() from error
+        if frame is None:
+            await self.destroy(None)
             raise self._fault()
-        if answer.error is not None:
-            await self.destroy(CellFault(answer.error.kind, answer.error.message))
-            raise self._fault()
-        return answer
+        return number, frame
+
+    def _printed_too_much(self) -> None:
+        assert self.bounds is not None
+        if self.killed_for is None:
+            message = f"the program printed more than {self.bounds.output_bytes} bytes"
+            self.killed_for = CellFault(FaultKind.CRASH, message, Limit.OUTPUT)
+        self.kill()
 
     def _fault(self) -> CellFault:
+        """Why the cell has ended."""
         if self.killed_for is not None:
             return self.killed_for
         end = self.ended.result()
-        if self.cpu_seconds is not None and end.signal and end.cpu_seconds >= self.cpu_seconds - CPU_TOLERANCE_SECONDS:
-            return CellFault(FaultKind.TIMEOUT, f"the program used its {self.cpu_seconds:.0f} s of CPU time")
+        limit = self.bounds.cpu_seconds if self.bounds else None
+        if limit is not None and end.signal and end.cpu_seconds >= limit - CPU_TOLERANCE_SECONDS:
+            return CellFault(FaultKind.TIMEOUT, f"the program used its {limit} s of CPU time", Limit.CPU)
+        if end.signal == signal.SIGSYS:
+            return CellFault(FaultKind.CRASH, "the program began another process or thread", Limit.PROCESSES)
         if end.signal == signal.SIGKILL:
-            return CellFault(FaultKind.MEMORY, "the program's process was killed by the system, short of memory")
+            message = "the program's process was killed by the system, short of memory"
+            return CellFault(FaultKind.MEMORY, message, Limit.MEMORY)
         how = f"by {signal.Signals(end.signal).name}" if end.signal else "by itself"
         return CellFault(FaultKind.CRASH, f"the program's process ended {how}")
 
 
-class Zygote:
-    """The running zygote. `broken` completes when it has died."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]", control: socket.socket) -> None:
-        self._process = process
-        self._control = control
-        self._loop = asyncio.get_running_loop()
-        self._number = 0
-        self._turn = asyncio.Lock()
-        self._forking: dict[int, asyncio.Future[int]] = {}
-        self._ends: dict[int, asyncio.Future[Ended]] = {}
-        self._processes: dict[int, int] = {}
-        self._ready: asyncio.Future[None] = self._loop.create_future()
-        self.broken: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_reader(control.fileno(), self._on_event)
-
-    @property
-    def process(self) -> int:
-        """Process id of the zygote."""
-        return self._process.pid
-
-    async def ready(self) -> None:
-        """Wait until the libraries are imported. Raises PodBroken."""
-        done, _ = await asyncio.wait(
-            {self._ready, self.broken}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
-        if self._ready not in done:
-            raise PodBroken("the zygote did not start; its error is in this pod's log")
-
-    async def fork(self) -> Cell:
-        """A new cell, waiting for its first order. Raises PodBroken.
-
-        One at a time, as the zygote works, so that the deadline is that of one fork and not of a queue.
-        """
-        async with self._turn:
-            return await self._fork()
-
-    async def _fork(self) -> Cell:
-        self._number += 1
-        number = self._number
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        forked: asyncio.Future[int] = self._loop.create_future()
-        self._forking[number] = forked
-        self._ends[number] = self._loop.create_future()
-        try:
-            with theirs:
-                order = json.dumps({"order": "fork", "cell": number}).encode()
-                await self._send(order, theirs.fileno())
-            async with asyncio.timeout(FORK_SECONDS):
-                process = await forked
-            reader, writer = await asyncio.open_connection(sock=ours)
-        except BaseException as error:
-            ours.close()  # a cell whose socket is closed before its first order ends by itself
-            if isinstance(error, TimeoutError | PodBroken | OSError):
-                raise PodBroken(f"no cell could be made: {error or 'the zygote does not answer'}") from error
-            raise
-        return Cell(number, process, reader, writer, self._ends[number], lambda: self._kill(number))
-
-    def close(self) -> None:
-        """Kill all cells and the zygote."""
-        self._loop.remove_reader(self._control.fileno())
-        self._control.close()
-        for process in self._processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
-
-    def _kill(self, number: int) -> None:
-        with contextlib.suppress(OSError):
-            self._control.send(json.dumps({"order": "kill", "cell": number}).encode())
-
-    async def _send(self, order: bytes, descriptor: int) -> None:
-        while True:
-            try:
-                socket.send_fds(self._control, [order], [descriptor])
-            except BlockingIOError:
-                await asyncio.sleep(0.01)  # the zygote is forking; datagram sockets have no drain
-            else:
-                return
-
-    def _on_event(self) -> None:
-        try:
-            data = self._control.recv(MAX_EVENT_BYTES)
-        except BlockingIOError:
-            return
-        if not data:
-            self._on_death()
-            return
-        event = json.loads(data)
-        number = event.get("cell", 0)
-        match event["event"]:
-            case "ready":
-                self._ready.set_result(None)
-            case "forked":
-                self._processes[number] = event["process"]
-                _complete(self._forking.pop(number), event["process"])
-            case "failed":
-                failed = self._forking.pop(number)
-                if not failed.done():
-                    failed.set_exception(PodBroken(event["message"]))
-            case "ended":
-                self._processes.pop(number, None)
-                _complete(self._ends.pop(number), Ended(event["signal"], event["cpu_seconds"]))
-
-    def _on_death(self) -> None:
-        self._loop.remove_reader(self._control.fileno())
-        for forking in self._forking.values():
-            if not forking.done():
-                forking.set_exception(PodBroken("the zygote died"))
-        for ended in self._ends.values():
-            _complete(ended, Ended(0, 0.0))
-        _complete(self.broken, None)
+def _valid(frame: bytes, number: int, operation: str) -> Answer | None:
+    """The answer to this question, with no fault that only we may tell; None if the frame is anything else."""
+    if has_more_values(frame):
+        return None
+    try:
+        answer = Answer.model_validate_json(frame)
+    except ValidationError:
+        return None
+    if answer.error is not None:
+        return answer if answer.id == number and answer.error.kind in PROGRAM_FAULTS else None
+    return answer if answer.id == number and answer.ok is not None and answer.ok.op == operation else None
 
 
-def start_zygote() -> Zygote:
-    """Start a zygote with nothing of our environment but the module path."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setblocking(False)
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-m", "spade_sandbox.pod.zygote", str(theirs.fileno())],
-            env={**_ZYGOTE_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-    return Zygote(process, ours)
-
-
-def _complete(future: "asyncio.Future[Any]", value: object) -> None:
-    if not future.done():
-        future.set_result(value)
+def _texts(answer: Answer) -> tuple[str, ...]:
+    """Texts of an answer that the session's limit concerns."""
+    match answer.ok:
+        case ResetResult() | StepResult():
+            return (answer.ok.observation,)
+        case SolutionResult():
+            return (answer.ok.text,)
+        case CallResult():
+            return (answer.ok.output,)
+        case InspectResult():
+            return answer.ok.instructions
+        case _:
+            return ()

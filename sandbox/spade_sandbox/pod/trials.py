@@ -6,71 +6,115 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from spade_contracts.protocol import FaultKind
+from spade_contracts.protocol import FaultKind, Limit
 from spade_sandbox.pod import walls
-from spade_sandbox.pod.supervisor import CellFault, PodBroken, Zygote
+from spade_sandbox.pod.forking import Zygote
+from spade_sandbox.pod.supervisor import CellBounds, CellFault, PodBroken
 
 TRIAL_LIMITS: dict[str, int] = {
     "memory_bytes": 64 * 2**20,
-    "cpu_seconds": 1,
+    "cpu_seconds": 30,
     "open_files": 16,
     "file_bytes": 256 * 2**10,
 }
+TRIAL_OUTPUT_BYTES = 64 * 2**10
+TRIAL_TEXT_CHARACTERS = 100
 TRIAL_SECONDS = 30.0
 CLOCK_SECONDS = 0.2
-_SPIN = "class SpinEnv: pass\nwhile True: pass\n"
+FROM_OUTSIDE = ("processes", "output", "clock")
+"""Walls that are tried by running a program against them and no otherwise."""
+_SPIN = "while True: pass"
+_CALM = "class CalmEnv: pass"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program that runs against one wall, and the limit that must end it."""
+
+    wall: str
+    program: str
+    limit: Limit
+    deadline_seconds: float = TRIAL_SECONDS
+    cpu_seconds: tuple[int, ...] = (TRIAL_LIMITS["cpu_seconds"],)
+    """CPU limits, each tried if under the one before the cell could not even be built: gVisor counts a task that waits
+    for a processor as using one.
+    """
+
+
+TRIALS: tuple[Trial, ...] = (
+    Trial("clock", _SPIN, Limit.WALL, CLOCK_SECONDS),
+    Trial("cpu", _SPIN, Limit.CPU, cpu_seconds=(1, 4, 16)),
+    Trial("processes", "import os\nos.fork()", Limit.PROCESSES),
+    Trial("processes", "import _thread\n_thread.start_new_thread(print, ())", Limit.PROCESSES),
+    Trial("processes", "import os\nos.execv('/x', ['x'])", Limit.PROCESSES),
+    Trial("output", "import os\nwhile True: os.write(1, bytes(4096))", Limit.OUTPUT),
+)
 _IPC_CREATE, _IPC_EXCLUSIVE, _IPC_REMOVE = 0o1000, 0o2000, 0
 
 
 async def try_all_walls(zygote: Zygote) -> dict[str, str]:
     """Findings by wall; a wall without a finding stands. Empty means that all stand."""
     try:
-        inside, clock, cpu = await asyncio.gather(
-            _try_from_inside(zygote),
-            _try_spinning(zygote, CLOCK_SECONDS, "wall clock"),
-            _try_spinning(zygote, TRIAL_SECONDS, "CPU time"),
+        inside, outside = await asyncio.gather(
+            _try_from_inside(zygote), asyncio.gather(*(_try_from_outside(zygote, trial) for trial in TRIALS))
         )
     except (PodBroken, OSError) as error:
-        return {wall.name: str(error) for wall in walls.WALLS} | {"clock": str(error)}
-    return inside | ({"clock": clock} if clock else {}) | ({"cpu": cpu} if cpu else {})
+        return dict.fromkeys(wall_names(), str(error))
+    return inside | {trial.wall: found for trial, found in zip(TRIALS, outside, strict=True) if found}
 
 
 def wall_names() -> tuple[str, ...]:
     """All walls, those tried from outside included."""
-    return (*(wall.name for wall in walls.WALLS), "clock")
+    return (*(wall.name for wall in walls.WALLS), *FROM_OUTSIDE)
 
 
 async def _try_from_inside(zygote: Zygote) -> dict[str, str]:
     cell = await zygote.fork()
     with listening() as port, shared_memory() as key:
-        order = {"op": "try", "limits": TRIAL_LIMITS, "listener_port": port, "shared_memory_key": key}
+        order = {"limits": TRIAL_LIMITS, "listener_port": port, "shared_memory_key": key}
         try:
-            answer = await cell.ask(order, TRIAL_SECONDS)
+            return await cell.try_walls(order, TRIAL_SECONDS)
         except CellFault as error:
             return {wall.name: f"the trial failed: {error}" for wall in walls.WALLS}
         finally:
             await cell.destroy(None)
-    assert isinstance(answer, dict)
-    if "findings" not in answer:
-        reason = answer.get("error", {}).get("message", "no findings")
-        return {wall.name: reason for wall in walls.WALLS}
-    return dict(answer["findings"])
 
 
-async def _try_spinning(zygote: Zygote, deadline_seconds: float, limit: str) -> str:
-    """A program that never ends must be killed, by the deadline or before it by its CPU limit."""
+async def _try_from_outside(zygote: Zygote, trial: Trial) -> str:
+    """The program must be ended by its limit and by nothing else; the finding, if it was not."""
+    finding = ""
+    for cpu_seconds in trial.cpu_seconds:
+        try:
+            await _run(zygote, trial, cpu_seconds)
+        except CellFault as error:
+            if error.limit is trial.limit:
+                return ""
+            finding = f"{trial.program!r} ended otherwise: {error}"
+            if error.kind is not FaultKind.LOST:
+                break
+        else:
+            return f"{trial.program!r} was not ended"
+    return finding
+
+
+async def _run(zygote: Zygote, trial: Trial, cpu_seconds: int) -> None:
     cell = await zygote.fork()
-    cell.cpu_seconds = TRIAL_LIMITS["cpu_seconds"]
-    order = {"op": "open", "limits": TRIAL_LIMITS, "source": _SPIN, "max_turns": 1, "text_characters": 100}
+    bounds = CellBounds(
+        memory_bytes=TRIAL_LIMITS["memory_bytes"],
+        cpu_seconds=cpu_seconds,
+        output_bytes=TRIAL_OUTPUT_BYTES,
+        text_characters=TRIAL_TEXT_CHARACTERS,
+    )
+    limits = {**TRIAL_LIMITS, "cpu_seconds": cpu_seconds}
+    build = {"limits": limits, "recursion_depth": 1000, "text_characters": TRIAL_TEXT_CHARACTERS}
+    program = {"op": "open", "domain": "Games", "source": f"{trial.program}\n{_CALM}", "max_turns": 1}
     try:
-        await cell.ask(order, deadline_seconds)
-    except CellFault as error:
-        by_deadline = deadline_seconds == CLOCK_SECONDS
-        if error.kind is FaultKind.TIMEOUT and (cell.killed_for is not None) is by_deadline:
-            return ""
-        return f"{limit}: an endless program ended otherwise: {error}"
-    return f"{limit}: an endless program was not ended"
+        await cell.build(build, bounds)
+        await cell.ask(program, trial.deadline_seconds)
+    finally:
+        await cell.destroy(None)
 
 
 @contextmanager

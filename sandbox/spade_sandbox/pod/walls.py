@@ -3,18 +3,21 @@
 A cell is built in two steps. `enter` leaves the pod's namespaces (in a process that then forks the cell, because a PID
 namespace begins with the next child). `close_in` does the rest inside the cell, last the system-call filter.
 `try_walls` then attempts, from inside, what each wall must make impossible; the server opens no session while one
-attempt succeeds. Wall-clock kills and CPU time are tried by the supervisor with real programs (supervisor.py).
+attempt succeeds. What ends a cell (processes, CPU time, wall clock) is tried from outside, with programs (trials.py).
 
-A cell has no /proc, no /sys, no /dev and none of the image's files: its root is an empty scratch file system.
+A cell has no /proc, no /sys, no /dev and none of the image's files: its root is an empty scratch file system, in which
+only one folder can be written. What that folder may hold is taken off the cell's memory, so that the two together stay
+within the limit.
 """
 
 import contextlib
 import ctypes
 import errno
+import fcntl
+import math
 import os
 import resource
 import socket
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -30,7 +33,8 @@ SCRATCH = "/tmp"  # noqa: S108  # the only folder of a cell's own root
 STACK_BYTES = 16 * 2**20
 _MOUNT_POINT = "/proc"
 """Exists under every root and is of no use to a cell, so the new root is mounted over it before the pivot."""
-_MAX_INODES = 256
+MAX_FILES = 256
+"""Files in the scratch folder at once; the watch counts them, because gVisor's tmpfs does not."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class CellLimits:
     cpu_seconds: int
     open_files: int
     file_bytes: int
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Size of the scratch file system."""
+        return max(min(self.file_bytes, self.memory_bytes // 2), resource.getpagesize())
 
 
 @dataclass(frozen=True)
@@ -149,10 +158,10 @@ def _build_hostname(site: Site) -> None:
 
 def _build_root(site: Site) -> None:
     linux.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
-    size = f"mode=0700,size={max(site.limits.file_bytes, resource.getpagesize())}"
+    size = f"mode=0700,size={site.limits.scratch_bytes}"
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
     try:
-        linux.mount("cell", _MOUNT_POINT, "tmpfs", flags, f"{size},nr_inodes={_MAX_INODES}")
+        linux.mount("cell", _MOUNT_POINT, "tmpfs", flags, f"{size},nr_inodes={MAX_FILES + 2}")
     except OSError as error:
         if error.errno != errno.EINVAL:  # gVisor knows no nr_inodes
             raise
@@ -160,6 +169,7 @@ def _build_root(site: Site) -> None:
     os.chdir(_MOUNT_POINT)
     linux.pivot_to_working_directory()
     os.mkdir(SCRATCH, 0o700)
+    os.chmod("/", 0o500)  # so that all of a program's files are in the one folder that the watch looks at
     os.chdir(SCRATCH)
 
 
@@ -168,13 +178,13 @@ def _limit(kind: int, value: int) -> None:
 
 
 def _build_memory(site: Site) -> None:
-    _limit(resource.RLIMIT_AS, site.base_bytes + site.limits.memory_bytes)
+    _limit(resource.RLIMIT_AS, site.base_bytes + site.limits.memory_bytes - site.limits.scratch_bytes)
     _limit(resource.RLIMIT_STACK, STACK_BYTES)
 
 
 def _build_cpu(site: Site) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _limit(resource.RLIMIT_CPU, site.limits.cpu_seconds + int(used.ru_utime + used.ru_stime))
+    _limit(resource.RLIMIT_CPU, site.limits.cpu_seconds + math.ceil(used.ru_utime + used.ru_stime))
 
 
 def _build_files(site: Site) -> None:
@@ -243,6 +253,7 @@ def _try_root(site: Site) -> None:
     seen = os.listdir("/")
     if seen != [SCRATCH.strip("/")]:
         raise WallMissing(f"the root holds {', '.join(seen)[:200]}")
+    _must_fail("a file in the root", lambda: os.close(os.open("/file", os.O_CREAT | os.O_WRONLY)))
 
 
 def _try_capabilities(site: Site) -> None:
@@ -274,7 +285,7 @@ def _try_files(site: Site) -> None:
     def overfill() -> None:
         with open(f"{SCRATCH}/large", "wb", buffering=0) as file:
             written = 0
-            while written <= site.limits.file_bytes:
+            while written <= site.limits.scratch_bytes:
                 written += file.write(b"\0" * 65536)
 
     def open_too_many() -> None:
@@ -291,15 +302,6 @@ def _try_files(site: Site) -> None:
     _must_fail("opening more files than the limit", open_too_many)
 
 
-def _try_processes(site: Site) -> None:
-    def fork() -> None:
-        if os.fork() == 0:
-            os._exit(0)
-
-    _must_fail("fork", fork)
-    _must_fail("a thread", threading.Thread(target=int).start, RuntimeError)
-
-
 def _try_sockets(site: Site) -> None:
     _must_fail("socket", socket.socket)
     _must_fail("socketpair", socket.socketpair)
@@ -307,9 +309,14 @@ def _try_sockets(site: Site) -> None:
 
 _FORBIDDEN_CALLS = (
     "ptrace", "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "bpf", "io_uring_setup", "keyctl",
-    "add_key", "memfd_create", "clone3", "execve", "kill", "process_vm_readv", "perf_event_open", "userfaultfd",
-    "prctl", "seccomp", "setrlimit", "prlimit64", "ioctl", "shmget", "syslog",
+    "add_key", "memfd_create", "kill", "process_vm_readv", "perf_event_open", "userfaultfd", "prctl", "seccomp",
+    "setrlimit", "prlimit64", "ioctl", "shmget", "syslog", "fcntl", "setpriority", "sched_setaffinity", "chmod",
+    "mkdir", "link", "symlink", "mknod", "timer_create", "setitimer", "clock_settime", "eventfd2", "inotify_init1",
 )  # fmt: skip
+
+
+_ARGUMENTS = {"fcntl": (0, fcntl.F_GETLK, 0, 0, 0)}
+"""Of `fcntl` a few commands are allowed."""
 
 
 def _try_calls(site: Site) -> None:
@@ -318,7 +325,7 @@ def _try_calls(site: Site) -> None:
         if number is None:
             continue
         try:
-            linux.syscall(number, 0, 0, 0, 0, 0)
+            linux.syscall(number, *_ARGUMENTS.get(name, (0, 0, 0, 0, 0)))
         except PermissionError:
             continue
         except OSError as error:
@@ -343,10 +350,9 @@ WALLS: tuple[Wall, ...] = (
     Wall("root", _try_root, _build_root, linux.CLONE_NEWNS),
     Wall("files", _try_files, _build_files),
     Wall("memory", _try_memory, _build_memory),
-    Wall("cpu", _try_cpu, _build_cpu, when=FIRST),
     Wall("capabilities", _try_capabilities, _build_capabilities, when=FIRST),
-    Wall("processes", _try_processes, _build_filter),
+    Wall("cpu", _try_cpu, _build_cpu, when=FIRST),
+    Wall("calls", _try_calls, _build_filter),
     Wall("sockets", _try_sockets),
-    Wall("calls", _try_calls),
 )
-"""In building order: the filter is last, because the others need calls that it denies."""
+"""In building order: the filter is last, because the others need calls that it denies; CPU time begins before it."""

@@ -1,7 +1,7 @@
-"""The watch over all cells: memory and processes of each, read from the pod's process table.
+"""The watch over all cells: memory, processes and files of each, as the pod's process table shows them.
 
-The cell's own limits should hold already; the watch is the second wall, for what they do not count (shared pages,
-scratch files) and for a kernel that counts otherwise.
+The cell's own limits should hold already; the watch is the second wall, for what they do not count (shared pages) and
+for a kernel that counts otherwise. Only the number of files is its alone: gVisor's tmpfs has no limit of inodes.
 """
 
 import asyncio
@@ -9,12 +9,14 @@ import os
 import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from spade_contracts.protocol import FaultKind
+from spade_contracts.protocol import FaultKind, Limit
 from spade_sandbox.pod.supervisor import Cell, CellFault
+from spade_sandbox.pod.walls import MAX_FILES, SCRATCH
 
-PERIOD_SECONDS = 1.0
+PERIOD_SECONDS = 0.5
 SLACK_BYTES = 32 * 2**20
 """Above the limit by this much at most: pages that the interpreter shares with the zygote are counted too."""
 _PARENT, _RESIDENT_PAGES = 1, 21
@@ -43,16 +45,27 @@ def process_table(root: Path = Path("/proc")) -> dict[int, Process]:
     return table
 
 
-def breach(cell: Cell, table: dict[int, Process], base_bytes: int) -> CellFault | None:
+def count_files(process: int, root: Path = Path("/proc")) -> int:
+    """Files in a cell's scratch folder, counted no further than one above what is allowed; 0 once it has gone."""
+    try:
+        with os.scandir(f"{root}/{process}/root{SCRATCH}") as entries:
+            return sum(1 for _ in islice(entries, MAX_FILES + 1))
+    except OSError:
+        return 0
+
+
+def breach(cell: Cell, table: dict[int, Process], base_bytes: int, files: int) -> CellFault | None:
     """What a loaded cell holds against its limits, if anything. `base_bytes` is what an empty cell uses."""
-    if cell.memory_bytes is None or cell.process not in table:
+    if cell.bounds is None or cell.process not in table:
         return None
     children = sum(1 for process in table.values() if process.parent == cell.process)
     if children:
-        return CellFault(FaultKind.CRASH, f"the program has {children} processes beside its own")
-    used = table[cell.process].resident_bytes - base_bytes
-    if used > cell.memory_bytes + SLACK_BYTES:
-        return CellFault(FaultKind.MEMORY, f"the program uses {used} bytes; {cell.memory_bytes} are allowed")
+        return CellFault(FaultKind.CRASH, f"the program has {children} processes beside its own", Limit.PROCESSES)
+    used, allowed = table[cell.process].resident_bytes - base_bytes, cell.bounds.memory_bytes
+    if used > allowed + SLACK_BYTES:
+        return CellFault(FaultKind.MEMORY, f"the program uses {used} bytes; {allowed} are allowed", Limit.MEMORY)
+    if files > MAX_FILES:
+        return CellFault(FaultKind.CRASH, f"the program has more than {MAX_FILES} files", Limit.FILE_BYTES)
     return None
 
 
@@ -63,5 +76,6 @@ async def watch_cells(cells: Iterable[Cell], zygote_process: int) -> None:
         table = process_table()
         base = table[zygote_process].resident_bytes if zygote_process in table else 0
         for cell in list(cells):
-            if (reason := breach(cell, table, base)) is not None and not cell.ended.done():
+            reason = breach(cell, table, base, count_files(cell.process) if cell.bounds else 0)
+            if reason is not None and not cell.ended.done():
                 await cell.destroy(reason)

@@ -1,12 +1,13 @@
 """The process that forks cells: it has imported the allowed libraries and never runs a program itself.
 
-It takes orders on one datagram socket from the supervisor: `fork` (with the cell's end of a socket pair) and `kill`.
+It takes orders on one datagram socket from the supervisor: `fork` (with the cell's end of a socket pair and of a pipe
+for what it prints) and `kill`.
 It reports each cell's process id and, when a cell has ended, how. Two forks make a cell: the first process leaves the
 namespaces and forks the cell as process 1 of the new PID namespace; when it is gone, the cell belongs to the zygote
 (a subreaper), which can kill it without racing for a reused process id. Killing process 1 kills its whole namespace.
 """
 
-import array
+import fcntl
 import gc
 import json
 import os
@@ -21,7 +22,7 @@ from spade_sandbox.pod import cell, libraries, linux, walls
 MAX_ORDER_BYTES = 4096
 NICENESS = 10
 """Programs yield to the server where the kernel heeds it, so that a spinning one cannot starve its answers."""
-FORK_SECONDS = 20.0
+FORK_SECONDS = 60.0
 """Deadline of the first process's work, which is all ours; past it the pod is broken."""
 
 
@@ -63,28 +64,27 @@ class _Zygote:
             self._reap()
 
     def _take_order(self) -> bool:
-        size = array.array("i").itemsize
-        data, ancillary, _, _ = self._control.recvmsg(MAX_ORDER_BYTES, socket.CMSG_SPACE(size))
+        data, descriptors, _, _ = socket.recv_fds(self._control, MAX_ORDER_BYTES, 2)
         if not data:
             return False
         order: dict[str, Any] = json.loads(data)
         if order["order"] == "fork":
-            descriptor = array.array("i", ancillary[0][2][:size])[0]
-            self._fork(order["cell"], descriptor)
+            talk, output = descriptors
+            self._fork(order["cell"], talk, output)
         elif order["order"] == "kill":
             for process, number in self._cells.items():
                 if number == order["cell"]:
                     os.kill(process, signal.SIGKILL)
         return True
 
-    def _fork(self, number: int, descriptor: int) -> None:
+    def _fork(self, number: int, talk: int, output: int) -> None:
         """Make one cell and report its process id, or why there is none."""
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         first = os.fork()
         if first == 0:
-            _become_first_process(descriptor, write_end)
-        os.close(write_end)
-        os.close(descriptor)
+            _become_first_process(talk, output, write_end)
+        for descriptor in (write_end, talk, output):
+            os.close(descriptor)
         word = _read_all(read_end)
         os.close(read_end)
         os.kill(first, signal.SIGKILL)  # it has said its word or hangs
@@ -116,7 +116,7 @@ class _Zygote:
         self._control.send(json.dumps(event).encode())
 
 
-def _become_first_process(descriptor: int, write_end: int) -> None:
+def _become_first_process(talk: int, output: int, write_end: int) -> None:
     """Leave the namespaces, fork the cell, say its process id as the pod sees it, and go."""
     word = ""
     try:
@@ -125,7 +125,7 @@ def _become_first_process(descriptor: int, write_end: int) -> None:
         process = os.fork()
         if process == 0:
             os.close(write_end)
-            _become_cell(descriptor)
+            _become_cell(talk, output)
         word = str(process)
     except BaseException as error:
         word = f"{type(error).__name__}: {error}"
@@ -133,17 +133,18 @@ def _become_first_process(descriptor: int, write_end: int) -> None:
     os._exit(0)
 
 
-def _become_cell(descriptor: int) -> None:
-    """Keep the one socket and /dev/null, nothing else of the zygote's."""
+def _become_cell(talk: int, output: int) -> None:
+    """Keep the one socket, the pipe for output and /dev/null, nothing else of the zygote's."""
     try:
         os.setsid()
         os.nice(NICENESS)
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(nothing, standard)
-        os.dup2(descriptor, walls.SOCKET)
+        kept = [fcntl.fcntl(number, fcntl.F_DUPFD, walls.SOCKET + 1) for number in (talk, output)]  # clear of 0 to 3
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for standard in (1, 2):
+            os.dup2(kept[1], standard)
+        os.dup2(kept[0], walls.SOCKET)
         os.closerange(walls.SOCKET + 1, 1 << 16)
         cell.run()
     finally:

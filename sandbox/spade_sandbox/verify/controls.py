@@ -1,82 +1,234 @@
-"""Stage `controls`: play that deserves nothing must not win (design §10).
+"""Stage `controls`: play that deserves nothing must not win (design §10). Games; tool programs are in tool_controls.
 
-One control is an endless list of actions. A program whose goal holds at reset is won by its first action, whatever that
-says. The empty action and malformed ones must win from no seed; one fixed command may be lucky once, so it must not
-win from every seed.
+The empty, the blank and the malformed must win from no seed. A fixed command, a random or a pretending one may be
+lucky, so it must not win from every seed. All that is repeated or drawn stays within this stage's share of the steps.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from itertools import cycle, islice
 
+from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import SandboxSession
-from spade_sandbox.verify.trial import Program, Transcript, over, wins
+from spade_sandbox.verify import actions
+from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
+from spade_sandbox.verify.moves import Episode, Look, Move
+from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solutions import readings
+from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
+from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
-SEEDS = (0, 1, 2)
-MAX_TURNS = 25
-"""Turns of an episode in play (method.md §1.5)."""
-MALFORMED = (
-    r"\boxed{zxqv}",
-    "I do not know.",
-    r"\boxed{",
-    r"\boxed{}",
-    "}{",
-    r"\boxed{" + "9" * 400 + "}",
-    "\u2603 \x00 \\n",
-    r"\boxed{None}",
-)
 STAGE = Stage.CONTROLS
-
-
-@dataclass(frozen=True)
-class Control:
-    """One way to play without merit."""
-
-    actions: tuple[str, ...]
-    """Repeated until the episode ends."""
-    reason: Reason
-    may_be_lucky: bool
-    """Whether only a win from every seed counts."""
-
-
-CONTROLS = (
-    Control(("",), Reason.WINS_BY_NULL, may_be_lucky=False),
-    Control(MALFORMED, Reason.WINS_BY_MALFORMED, may_be_lucky=False),
-    Control((r"\boxed{1}",), Reason.WINS_BY_CONSTANT, may_be_lucky=True),
-)
+SHORT, MEDIUM, LONG = 3, 6, 10
+"""Turns of an episode that need not be played out."""
+RANDOM_EPISODES, MORE_RANDOM_EPISODES, RANDOM_TURNS = 4, 4, 8
+MAX_CONSTANTS = 5
+BLUNDERS = 4
+"""Seeds from which a meaningless first move is made."""
+LUCK_SEEDS = 5
+"""A win counts when it repeats from so many more seeds."""
 
 
 async def check_controls(program: Program) -> Verdict | None:
-    """None if no control wins. Raises InfrastructureFault when the program could not be judged."""
-    for control in CONTROLS:
-        transcript = Transcript()
-        try:
-            won = await _turns_to_win(program, control, transcript)
-        except EnvironmentFault as error:
-            return transcript.fault(STAGE, error)
-        if all(won) if control.may_be_lucky else any(won):
-            at_reset = not control.may_be_lucky and all(turns == 1 for turns in won)
-            reason = Reason.WINS_AT_RESET if at_reset else control.reason
-            return transcript.rejection(STAGE, reason, f"{control.actions[0]!r} and the like win in turns {won}")
+    """None if no control wins. Raises InfrastructureFault when the program could not be judged.
+
+    One session serves all: nothing was done in it when M0 and M1 begin. Where `solution` breaks it there is another.
+    """
+    tools = program.domain is Domain.TOOLS
+    async with program.session("controls") as trial:
+        rejection = await (check_untouched(trial) if tools else run_check(program, "M1", _nothing(trial)))
+        if rejection is not None:
+            return rejection
+        if await _look(trial):
+            return await (check_tool_controls(trial) if tools else _check_games(trial))
+    async with program.session("controls, without a solution") as trial:
+        return await (check_tool_controls(trial) if tools else _check_games(trial))
+
+
+async def _check_games(trial: Trial) -> Verdict | None:
+    program = trial.program
+    program.facts["M0"] = program.facts["M1"]
+    program.facts["M8"] = GAMES_HAVE_NO_TOOLS
+    for name, check in CONTROLS:
+        rejection = await run_check(program, name, check(trial))
+        if rejection is not None:
+            return rejection
     return None
 
 
-async def _turns_to_win(program: Program, control: Control, transcript: Transcript) -> list[int]:
-    """For each seed the turn in which the control wins, 0 if it does not."""
-    async with program.pool.session(
-        program.source, program.limits, max_turns=MAX_TURNS, wait_seconds=program.wait_seconds
-    ) as session:
-        return [await _turn_of_win(session, seed, cycle(control.actions), transcript) for seed in SEEDS]
+async def _look(trial: Trial) -> bool:
+    """Openings, hidden states and solutions; False if the program broke its session.
+
+    A `solution` that raises is the designer's word missing, not a fault of the game.
+    """
+    program = trial.program
+    for number, seed in enumerate(program.seeds):
+        opening = await trial.reset(seed)
+        hidden = (await trial.inspect()).values
+        blunders = program.domain is Domain.GAMES and number < BLUNDERS
+        program.looks.append(Look(seed, opening, hidden, "", await _blunder(trial, seed) if blunders else ""))
+    for number, look in enumerate(program.looks):
+        await trial.reset(look.seed)
+        try:
+            program.looks[number] = replace(look, solution=await trial.solution())
+        except EnvironmentFault as error:
+            program.facts["solution"] = f"none from seed {look.seed}: {error}"
+            return False
+    return True
 
 
-async def _turn_of_win(session: SandboxSession, seed: int, actions: Iterator[str], transcript: Transcript) -> int:
-    await transcript.reset(session, seed)
-    for turn, action in enumerate(islice(actions, MAX_TURNS), start=1):
-        result = await transcript.step(session, action)
-        if wins(result):
-            return turn
-        if over(result):
-            return 0
-    return 0
+async def _blunder(trial: Trial, seed: int) -> str:
+    try:
+        outcome = (await play(trial, seed, [Move(actions.BLUNDER)])).outcomes[0]
+    except OutOfSteps:
+        return ""
+    return "" if outcome.over else outcome.text
+
+
+async def _nothing(trial: Trial) -> Verdict | None:
+    """M0 and M1: the first seed is played out, two more begin."""
+    program = trial.program
+    limit = program.limits.action_characters
+    episodes = []
+    for seed, turns in zip(program.seeds, (program.max_turns, SHORT, SHORT), strict=False):
+        blanks = (Move(action) for action in islice(actions.cycle_blanks(limit), turns))
+        episodes.append(await play(trial, seed, blanks))
+    paid = [episode for episode in episodes if episode.won or episode.paid]
+    if not paid:
+        return None
+    at_once = len(paid) == len(episodes) and all(len(episode.moves) == 1 for episode in paid)
+    reason = Reason.WINS_AT_RESET if at_once else Reason.WINS_BY_NULL
+    message = f"the empty action and the like earn {paid[0].outcomes[-1].reward:g} in turn {len(paid[0].moves)}"
+    return program.rejection(STAGE, reason, message, await demonstrated(program, trial, paid[0]))
+
+
+async def _malformed(trial: Trial) -> Verdict | None:
+    """M11, as far as no solution is needed: what is no command must not win."""
+    episode = await _through(trial, [Move(text) for text in actions.MALFORMED])
+    if episode is None:
+        return None
+    return await _rejection(trial, episode, Reason.WINS_BY_MALFORMED, "actions that are no commands")
+
+
+async def _spoofs(trial: Trial) -> Verdict | None:
+    """M12: what imitates success must not win more than once by luck, and must not crash."""
+    program = trial.program
+    own = [actions.twin(move.action) for move in _first_moves(program)[:1]]
+    opening = next((episode.opening for episode in program.episodes), "")
+    episode = await _through(
+        trial, [Move(text) for text in (opening, actions.literals(program.source), *actions.SPOOFS, *own)]
+    )
+    if episode is None or not await _repeats(trial, episode.moves):
+        return None
+    return await _rejection(trial, episode, Reason.WINS_BY_SPOOF, f"{episode.moves[-1]} after its like")
+
+
+async def _replay(trial: Trial) -> Verdict | None:
+    """M9: the first action of a longer solution, repeated, must not win from every seed."""
+    program = trial.program
+    if not program.solutions:
+        program.facts["M9"] = NO_SOLUTION
+        return None
+    for seed in program.seeds[:LUCK_SEEDS]:
+        moves = next((one.moves for one in readings(program.solutions.get(seed, ""), program.domain)), ())
+        if len(moves) < 2:
+            program.facts["M9"] = "does not apply: the solution has one step" if moves else NO_SOLUTION
+            return None
+        turns = min(MEDIUM, len(moves) + 2)
+        episode = await play(trial, seed, islice(cycle(moves[:1]), turns))
+        if not episode.won or len(episode.moves) == 1:  # a first step that wins by itself is for M5
+            return None
+    return await _rejection(trial, episode, Reason.WINS_BY_REPLAY, f"{episode.moves[0]}, repeated,", LUCK_SEEDS)
+
+
+async def _constants(trial: Trial) -> Verdict | None:
+    """M3: no fixed command may win from every seed; those of the solution are tried too."""
+    program = trial.program
+    own = dict.fromkeys(move.action for move in reversed(_first_moves(program)))
+    opening = next((e.opening for e in program.episodes if e.seed == program.seeds[0]), "")
+    candidates = list(dict.fromkeys((*actions.constants(opening)[:1], *own, *actions.constants(opening)[1:])))
+    for number, action in enumerate(candidates[:MAX_CONSTANTS]):
+        turns = LONG if number == 0 else MEDIUM
+        if await _wins_from_all(trial, action, turns):
+            episode = program.episodes[-1]
+            return await _rejection(trial, episode, Reason.WINS_BY_CONSTANT, f"{action!r}, repeated,", 1 + LUCK_SEEDS)
+    return None
+
+
+async def _random(trial: Trial) -> Verdict | None:
+    """M2: random commands of the right look may win now and then."""
+    program = trial.program
+    bound = program.settings.max_random_wins
+    won: list[Episode] = []
+    earned = 0.0
+    played = 0
+    for played in range(1, RANDOM_EPISODES + MORE_RANDOM_EPISODES + 1):
+        seed = program.seeds[played % len(program.seeds)]
+        rng = actions.repeatable(seed)
+        episode = await begin(trial, seed)
+        for _ in range(RANDOM_TURNS):
+            if (await make(trial, episode, Move(actions.random_action(episode.last, rng)))).over:
+                break
+        won += [episode] if episode.won else []
+        earned += episode.earned
+        if played >= RANDOM_EPISODES and len(won) / played <= bound:
+            break
+    program.facts["random_wins"] = round(len(won) / played, 3)
+    program.facts["random_return"] = round(earned / played, 4)
+    if len(won) / played <= bound:
+        return None
+    return await _rejection(
+        trial, won[-1], Reason.WINS_BY_RANDOM, f"{len(won)} of {played} random episodes; one of them"
+    )
+
+
+async def _through(trial: Trial, moves: list[Move]) -> Episode | None:
+    """All these moves, in as many episodes as they need; the first episode that pays for them."""
+    left, number = list(moves), 0
+    while left:
+        episode = await begin(trial, trial.program.seeds[number % 2])
+        number += 1
+        while left and not (await make(trial, episode, left.pop(0))).over:
+            pass
+        if episode.won or episode.paid:
+            return episode
+    return None
+
+
+async def _wins_from_all(trial: Trial, action: str, turns: int) -> bool:
+    """Whether one action, repeated, wins from the first seed and then from all others tried."""
+    for seed in trial.program.seeds[: 1 + LUCK_SEEDS]:
+        if not (await play(trial, seed, islice(cycle((Move(action),)), turns))).won:
+            return False
+    return True
+
+
+async def _repeats(trial: Trial, moves: list[Move]) -> bool:
+    """Whether the same moves win at once from most other seeds too."""
+    seeds = trial.program.seeds[2:5]
+    won = [(await play(trial, seed, moves)).won for seed in seeds]
+    return sum(won) * 2 > len(won)
+
+
+def _first_moves(program: Program) -> list[Move]:
+    """The first seed's solution as it is read first, or nothing."""
+    text = program.solutions.get(program.seeds[0], "")
+    return list(next((one.moves for one in readings(text, program.domain)), ()))
+
+
+async def _rejection(trial: Trial, episode: Episode, reason: Reason, what: str, seeds: int = 1) -> Verdict:
+    program = trial.program
+    where = f" from {seeds} seeds" if seeds > 1 else ""
+    message = f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)}{where}"
+    return program.rejection(STAGE, reason, message[:500], await demonstrated(program, trial, episode))
+
+
+CONTROLS: tuple[tuple[str, Callable[[Trial], Coroutine[None, None, Verdict | None]]], ...] = (
+    ("M11", _malformed),
+    ("M12", _spoofs),
+    ("M9", _replay),
+    ("M3", _constants),
+    ("M2", _random),
+)
+"""Controls that share a session, by their name in the verdict."""

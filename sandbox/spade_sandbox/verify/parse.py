@@ -33,8 +33,26 @@ def parse_answer(answer: str, max_source_bytes: int) -> str | Verdict:
     return check_source(text, max_source_bytes)
 
 
-def check_source(source: str, max_source_bytes: int) -> str | Verdict:
-    """Repair a program's braces and apply the static rules; the program to run, or the rejection."""
+def check_source(source: str | bytes, max_source_bytes: int) -> str | Verdict:
+    """Repair a program's braces and apply the static rules; the program to run, or the rejection.
+
+    Bytes are those of a file: UTF-8, with or without a byte order mark.
+    """
+    text = _decoded(source, max_source_bytes) if isinstance(source, bytes) else source
+    return text if isinstance(text, Verdict) else _checked(text, max_source_bytes)
+
+
+def _decoded(content: bytes, max_source_bytes: int) -> str | Verdict:
+    """The text of a file."""
+    if len(content) > max_source_bytes:
+        return _too_long(len(content), max_source_bytes)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _reject(Reason.ENCODING, f"the program is not UTF-8: byte {error.start} is {error.reason}")
+
+
+def _checked(source: str, max_source_bytes: int) -> str | Verdict:
     if not source.strip():
         return _reject(Reason.EMPTY, "the answer holds no code")
     try:
@@ -42,12 +60,16 @@ def check_source(source: str, max_source_bytes: int) -> str | Verdict:
     except UnicodeEncodeError:
         return _reject(Reason.SYNTAX, "the program is not valid Unicode")
     if size > max_source_bytes:
-        return _reject(Reason.TOO_LONG, f"the program has {size} bytes; at most {max_source_bytes} are allowed")
+        return _too_long(size, max_source_bytes)
     repaired = _repair(source)
     if isinstance(repaired, Verdict):
         return repaired
     source, tree = repaired
     return _broken_rule(tree) or source
+
+
+def _too_long(size: int, limit: int) -> Verdict:
+    return _reject(Reason.TOO_LONG, f"the program has {size} bytes; at most {limit} are allowed")
 
 
 def _block(answer: str) -> str | Verdict:

@@ -3,10 +3,13 @@
 import pytest
 from tests.component.sandbox.programs import PROGRAMS, stepping
 
+from spade_contracts.config import VerificationSettings
 from spade_contracts.config.sandbox import SandboxLimits
-from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import SandboxPool
-from spade_sandbox.verify import gate, verify, verify_program
+from spade_contracts.config.verification import SolutionRule
+from spade_contracts.verdicts import Operation, Reason, Stage, Verdict
+from spade_sandbox.client import SandboxLost, SandboxPool
+from spade_sandbox.verify import GateContext, gate, verify, verify_program
+from spade_sandbox.verify.record import perform
 from spade_sandbox.verify.trial import Program
 
 LIMITS = SandboxLimits(step_seconds=60, load_seconds=60, memory_bytes=64 * 2**20)
@@ -36,12 +39,30 @@ async def test_known_bad_program_is_rejected_for_its_reason(pool: SandboxPool, n
 
 async def test_rejection_holds_the_transcript_that_shows_it(pool: SandboxPool) -> None:
     verdict = (await verify_program(BAD["fixed_command_wins"], pool, LIMITS)).verdict
-    assert verdict.evidence[0].startswith("reset(seed=0)")
-    assert any("reward=1.0, terminated=True" in line for line in verdict.evidence)
+    (trace,) = verdict.evidence
+    assert trace.exchanges[0].op is Operation.RESET
+    assert {exchange.action for exchange in trace.exchanges[1:]} == {r"\boxed{1}"}
+    assert '"reward":1.0' in trace.exchanges[-1].answer
 
 
-async def test_one_lucky_seed_of_a_fixed_command_is_no_rejection(pool: SandboxPool) -> None:
-    lucky = "won = self.seed == 1 and action == '\\\\boxed{1}'\nreturn 'x', float(won), won, self.turns > 20, {}"
+@pytest.mark.parametrize(
+    "name", ["fixed_command_wins", "goal_holds_at_reset", "draws_from_the_clock", "crashes_on_garbage"]
+)
+async def test_evidence_does_the_same_again(pool: SandboxPool, name: str) -> None:
+    judgement = await verify_program(BAD[name], pool, LIMITS)
+    trace = judgement.verdict.evidence[-1]
+    assert judgement.source is not None
+    opened = pool.session(
+        judgement.source, LIMITS, trace.domain, max_turns=trace.max_turns, other_hash_seed=trace.other_hash_seed
+    )
+    async with opened as session:
+        answers = [await perform(session, exchange) for exchange in trace.exchanges]
+    same = [answer == exchange.answer for answer, exchange in zip(answers, trace.exchanges, strict=True)]
+    assert all(same) is (name != "draws_from_the_clock")
+
+
+async def test_a_fixed_command_may_be_lucky_from_some_seeds(pool: SandboxPool) -> None:
+    lucky = "won = self.seed % 2 == 1 and action == '\\\\boxed{1}'\nreturn 'x', float(won), won, self.turns > 20, {}"
     source = stepping(lucky).replace(
         "self.turns = 0\n        return", "self.turns, self.seed = 0, seed\n        return"
     )
@@ -56,10 +77,106 @@ async def test_lost_sandboxes_are_no_acceptance_and_no_word_on_the_program() -> 
 
 
 async def test_stage_without_a_reason_is_no_acceptance(pool: SandboxPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def silent(program: Program) -> Verdict:
+    async def silent(program: Program, context: GateContext) -> Verdict:
         return Verdict(stage=Stage.CONTRACT, reason=None)
 
-    monkeypatch.setattr(gate, "STAGES", ((Stage.CONTRACT, silent),))
+    monkeypatch.setattr(gate, "STAGES", (gate.GateStage(Stage.CONTRACT, silent),))
     verdict = (await verify_program(GOOD["number_search"], pool, LIMITS)).verdict
     assert not verdict.accepted
     assert verdict.reason is Reason.NO_VERDICT
+
+
+async def test_stage_begins_anew_when_its_sandbox_is_lost(pool: SandboxPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    async def unlucky(program: Program, context: GateContext) -> None:
+        seen.append(program.steps)
+        async with program.session("once more") as trial:
+            await trial.reset(1)
+            await trial.step("x")
+            if len(seen) < gate.ATTEMPTS:
+                raise SandboxLost("gone")
+
+    monkeypatch.setattr(gate, "STAGES", (gate.GateStage(Stage.CONTRACT, unlucky),))
+    verdict = (await verify_program(GOOD["number_search"], pool, LIMITS)).verdict
+    assert verdict.accepted
+    assert seen == [0] * gate.ATTEMPTS
+    assert verdict.facts["steps"] == 1
+
+
+@pytest.mark.parametrize("name", GOOD)
+async def test_every_control_is_accounted_for(pool: SandboxPool, name: str) -> None:
+    facts = (await verify_program(GOOD[name], pool, LIMITS)).verdict.facts
+    assert {f"M{number}" for number in range(16)} <= set(facts)
+    assert facts["M8"] == "does not apply: games have no tools"
+
+
+async def test_battery_keeps_its_bound_of_steps_and_says_what_was_not_finished(pool: SandboxPool) -> None:
+    endless = stepping("return f'turn {self.turns} {action[:9]}', 0.0, False, False, {}")
+    settings = VerificationSettings(max_steps=50)
+    verdict = (await verify_program(endless, pool, LIMITS, settings=settings)).verdict
+    assert verdict.accepted
+    assert verdict.facts["steps"] == 50
+    assert "not finished" in str(verdict.facts["M2"])
+
+
+async def test_program_that_spends_the_batterys_cpu_time_is_rejected(pool: SandboxPool) -> None:
+    busy = stepping("for _ in range(3_000_000):\n    pass\nreturn 'x', 0.0, False, False, {}")
+    settings = VerificationSettings(max_cpu_seconds=0.5)
+    verdict = (await verify_program(busy, pool, LIMITS, settings=settings)).verdict
+    assert verdict.reason in (Reason.BUDGET_SPENT, Reason.TIMEOUT)
+
+
+WALK = """
+import random
+
+class WalkEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        self.max_turns = max_turns
+        self.reset()
+
+    def reset(self, seed=None):
+        r = random.Random(seed)
+        self.path = [r.choice(["north", "south", "east", "west"]) for _ in range(4)]
+        self.at = self.turns = 0
+        return "A dark maze. Go \\\\boxed{north}, \\\\boxed{south}, \\\\boxed{east} or \\\\boxed{west}.", {}
+
+    def step(self, action):
+        self.turns += 1
+        word = action.strip().removeprefix("\\\\boxed{").removesuffix("}")
+        self.at = self.at + 1 if word == self.path[self.at] else 0
+        won = self.at == 4
+        return f"You are {self.at} deep.", 1.0 if won else self.at / 5, won, self.turns >= self.max_turns, {}
+
+    def solution(self):
+        return SOLUTION
+"""
+
+
+@pytest.mark.parametrize(
+    ("solution", "form", "reason"),
+    [
+        (r"""'\n'.join(f'\\boxed{{{word}}}' for word in self.path)""", "exact", None),
+        ("' '.join(self.path)", "words", None),
+        ("'First ' + ', then '.join(f'\\\\boxed{{{word}}}' for word in self.path)", "boxed", None),
+        ("'Feel your way along the walls.'", "unreadable", None),
+        ("''", "none", None),
+        ("1 / 0", "none", None),
+        (r"""'\n'.join(f'\\boxed{{{word}}}' for word in self.path[:3])""", None, Reason.SOLUTION_FAILS),
+        (r"""'\n'.join(f'\\boxed{{{word}}}' for word in [*self.path, 'north'])""", "exact", Reason.WINS_TRUNCATED),
+    ],
+)
+async def test_solutions_are_read_as_far_as_they_go(
+    pool: SandboxPool, solution: str, form: str | None, reason: Reason | None
+) -> None:
+    verdict = (await verify_program(WALK.replace("SOLUTION", solution), pool, LIMITS)).verdict
+    assert verdict.reason is reason, verdict
+    assert verdict.facts.get("solution_form") == form
+    if form in ("unreadable", "none"):
+        assert all("not run" in str(verdict.facts[name]) for name in ("M4", "M5", "M6", "M7", "M10"))
+
+
+async def test_solution_can_be_required(pool: SandboxPool) -> None:
+    settings = VerificationSettings(solution=SolutionRule.REQUIRED)
+    verdict = (await verify_program(WALK.replace("SOLUTION", "''"), pool, LIMITS, settings=settings)).verdict
+    assert verdict.reason is Reason.NO_SOLUTION

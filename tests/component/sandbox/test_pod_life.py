@@ -134,7 +134,7 @@ async def test_loss_of_a_pod_in_mid_session_is_told_as_loss_and_leaves_no_proces
                     await spinning
                 with pytest.raises(SandboxLost):
                     await session.reset(2)
-            assert pool.stats.outcomes["lost"] == 1
+            assert pool.stats.operations["lost"] == 1
         assert len(below) == 2, "a zygote and a cell were running"
         eventually("all of the pod's processes are gone", lambda: not alive(below), 10)
 

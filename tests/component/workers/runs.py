@@ -20,7 +20,7 @@ from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.manifests import StepManifest
 from spade_contracts.statuses import DesignSummary, PlaySummary, PrepareResult
-from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef
+from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef, VerifyTask
 from spade_contracts.tokens import Door
 from spade_trainer.assembly import assemble
 from spade_trainer.store import layout, manifests
@@ -42,6 +42,8 @@ def settings() -> MethodConfig:
             "active_skills": 2,
             "designer": {"prompt_template": "Compact", "sampling": {"max_new_tokens": 900}, "attempts": 4},
             "corpus": {"uri": "package:mini", "max_words": 50},
+            # The scripted designer writes one game in several sizes.
+            "verification": {"canaries": 2, "novelty": {"reject": "Exact"}},
         },
         "play": {
             "plays_per_environment": 3,
@@ -131,7 +133,7 @@ class Worker:
         await self.process.wait()
 
 
-async def start(run: SmallRun, task: PrepareTask | DesignTask | PlayTask, index: int = 0) -> Worker:
+async def start(run: SmallRun, task: PrepareTask | DesignTask | PlayTask | VerifyTask, index: int = 0) -> Worker:
     """Start a worker on a task."""
     name = f"{task.kind}-{index}-{os.urandom(4).hex()}"
     path, message, log = (run.folder / f"{name}.{suffix}" for suffix in ("json", "message", "log"))
@@ -152,7 +154,7 @@ async def start(run: SmallRun, task: PrepareTask | DesignTask | PlayTask, index:
     return Worker(process, message, log, port)
 
 
-async def start_all(run: SmallRun, task: DesignTask | PlayTask) -> list[Worker]:
+async def start_all(run: SmallRun, task: DesignTask | PlayTask | VerifyTask) -> list[Worker]:
     """Start every worker of a Job."""
     return [await start(run, task, index) for index in range(WORKERS)]
 

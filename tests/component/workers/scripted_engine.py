@@ -41,7 +41,7 @@ class NumberGameEnv:
         self.turns += 1
         out = self.turns >= self.max_turns
         text = action.strip().removeprefix("\\\\boxed{{").removesuffix("}}")
-        if not text.isdigit():
+        if not text.isdecimal():
             return "Name a number.", 0.0, False, out, {{}}
         guess = int(text)
         if guess == self.target:
@@ -68,7 +68,7 @@ class ScriptedEngine:
             if request.seed % 4 == 0:
                 return "```python\nclass BrokenEnv(:\n```"
             crash = "assert guess != 3, 'three'" if request.seed % 5 == 0 else "pass"
-            return f"```python\n{PROGRAM.format(high=4 + request.seed % 9, crash=crash)}```"
+            return f"```python\n{PROGRAM.format(high=30 + request.seed % 60, crash=crash)}```"
         if "one short hint" in prompt:
             return "Start in the middle."
         seen = prompt.rpartition("<|im_start|>user\n")[2]

@@ -27,8 +27,11 @@ from tests.support.sandbox_pods import RunningPod, pod_in_namespaces
 
 from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.statuses import PlaySummary, WorkerStatus
+from spade_contracts.verdicts import Stage, accepted
+from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_trainer.chat import load_chat
-from spade_trainer.store import manifests
+from spade_trainer.store import layout, manifests
+from spade_trainer.store.canaries import write_sightings
 from spade_trainer.store.episodes import read_episodes
 from spade_trainer.store.objects import open_store
 from spade_trainer.workers.model_source import resolve_model
@@ -94,6 +97,7 @@ def check_run(run: SmallRun, summaries: list[PlaySummary]) -> None:
     assert [step.designer_cycles for step in steps if step] == [(), (), (0,), (1,)]
     batches = [manifests.read_batch(store, cycle) for cycle in (0, 1)]
     assert all(batch.environments for batch in batches)
+    assert [batch.canaries for batch in batches] == [{"bad": 2, "good": 2}] * 2
     assert any(batch.rejected for batch in batches)
 
 
@@ -194,6 +198,26 @@ async def test_a_worker_waits_for_the_wanted_policy_and_ends_cleanly_on_sigterm(
         assert await worker.ended() == 1
         assert PlaySummary.model_validate_json(worker.message.read_bytes()).error
         assert list((run.storage / "rollouts/0000").glob("*.tmp")) == []
+
+
+async def test_a_false_accept_admits_nothing_until_a_later_attempt_finds_the_gate_sound(
+    pod: RunningPod, tmp_path: Path
+) -> None:
+    async with new_run(tmp_path / "run", pod) as (run, engine):
+        assert (await prepared(run)).accepted
+        store = open_store(run.run.storage_uri)
+        bad = Canary("crooked", Stage.ORDER, "")
+        write_sightings(store, layout.cycle_folder(0), 0, [Sighting(bad, "class CrookedEnv: ...", accepted())])
+        summary = await designed(run, 0)
+        assert (summary.accepted, summary.let_through) == (0, ("crooked",))
+        assert summary.canaries == {"bad": 1, "false_accepts/order": 1}
+        assert engine.requests == [], "no work is done for a cycle that nothing is admitted of"
+        assert not (run.storage / manifests.batch_path(0)).exists()
+        later = await start_all(run, run.design_task(0, attempt=1))
+        await finished(later)
+        batch = manifests.read_batch(store, 0)
+        assert batch.environments
+        assert batch.canaries == {"bad": 2, "good": 2}
 
 
 async def eventually_status(worker: Worker, wanted: object) -> WorkerStatus:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.api_server import ApiServer
-from tests.support.children import all_children, make_run, make_site, workloads
+from tests.support.children import all_children, make_pool, make_run, make_site, pool_children, workloads
 from tests.support.helm import render
 
 OPERATOR = "system:serviceaccount:spade-system:spade-operator"
@@ -53,7 +53,11 @@ def as_operator(server: ApiServer, manifest: dict[str, Any], *verb: str) -> Comp
 
 
 CHILDREN = {
-    f"{item['kind']}/{item['metadata']['name']}": item for item in all_children(make_run(namespace="runs"), make_site())
+    f"{item['kind']}/{item['metadata']['name']}": item
+    for item in (
+        *all_children(make_run(namespace="runs"), make_site()),
+        *pool_children(make_pool(namespace="runs"), make_site()),
+    )
 }
 CREATED = ("Job", "EnvBatch", "RolloutJob", "PersistentVolumeClaim")
 """Kinds that are made once and never changed; all others are applied."""

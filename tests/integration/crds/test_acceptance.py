@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.support.api_server import ApiServer
 
-from spade_contracts.resources import SpadeRunSpec
+from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -37,8 +37,13 @@ def name() -> str:
 def test_every_example_is_accepted(api_server: ApiServer, path: Path) -> None:
     applied = api_server.kubectl("apply", "-f", str(path))
     assert applied.returncode == 0, applied.stderr
-    stored = api_server.get("spaderun", path.stem)
-    SpadeRunSpec.model_validate(stored["spec"]).method()
+    (ours,) = (d for d in yaml.safe_load_all(path.read_text()) if d["apiVersion"].startswith("spade.dev/"))
+    assert ours["metadata"]["name"] == path.stem
+    stored = api_server.get(ours["kind"].lower(), path.stem)
+    if ours["kind"] == "EnvBatch":
+        EnvBatchSpec.model_validate(stored["spec"]).settings()
+    else:
+        SpadeRunSpec.model_validate(stored["spec"]).method()
 
 
 def test_a_run_needs_only_a_model_and_a_number_of_rollouts(api_server: ApiServer, name: str) -> None:
@@ -288,6 +293,12 @@ def test_pod_settings_change_only_while_the_run_is_paused(api_server: ApiServer,
     assert accepted.returncode == 0, accepted.stderr
 
 
+def test_a_runs_name_leaves_room_for_pools(api_server: ApiServer) -> None:
+    refused = api_server.apply(run_object("mine-batch"))
+    assert refused.returncode != 0
+    assert "names ending in -batch are kept for the pods of stand-alone EnvBatches: use another name" in refused.stderr
+
+
 CHILDREN = {
     "EnvBatch": {"run": "mini", "cycle": 0, "policyVersion": 0},
     "RolloutJob": {"run": "mini", "rollout": 0, "cycle": 0, "policyVersion": 0},
@@ -306,14 +317,14 @@ def test_specs_of_batches_and_rollouts_are_immutable(api_server: ApiServer, name
     assert created.returncode == 0, created.stderr
     changed = api_server.apply(with_field(manifest, "policyVersion", 1))
     assert changed.returncode != 0
-    assert f"{kind} cannot change: make a new one" in changed.stderr
+    assert f"make a new {kind if kind == 'EnvBatch' else 'one'}" in changed.stderr
 
 
 @pytest.mark.parametrize(
     ("kind", "columns"),
     [
         ("spaderuns", ["PHASE", "ROLLOUT", "OF", "POLICY", "LEARNABLE", "RETURN", "DOING", "AGE"]),
-        ("envbatches", ["CYCLE", "ACCEPTED", "COMPLETE"]),
+        ("envbatches", ["CYCLE", "ACCEPTED", "COMPLETE", "DOING"]),
         ("rolloutjobs", ["ROLLOUT", "POLICY", "EPISODES", "LEARNABLE", "RETURN", "COMPLETE"]),
     ],
 )

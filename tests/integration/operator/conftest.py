@@ -58,14 +58,21 @@ class Stage:
                             "metadata": {"name": name, "namespace": self.namespace}, "spec": whole}  # fmt: skip
         return await self.kube.create(manifest)
 
+    async def create_pool(self, name: str = "pool", **spec: Any) -> Object:
+        """A stand-alone EnvBatch with the smallest spec and these fields over it."""
+        whole = {"source": {"programs": "file:///storage/programs"}, "storage": {"claimName": "programs"}, **spec}
+        manifest: Object = {"apiVersion": "spade.dev/v1alpha1", "kind": "EnvBatch",
+                            "metadata": {"name": name, "namespace": self.namespace}, "spec": whole}  # fmt: skip
+        return await self.kube.create(manifest)
+
     async def run(self, name: str = "mini") -> Object:
         """The SpadeRun as it is now."""
         return await self.kube.get(Kind.RUN, self.namespace, name)
 
-    async def change(self, name: str = "mini", **spec: Any) -> None:
+    async def change(self, name: str = "mini", kind: str = "spaderun", **spec: Any) -> None:
         """New values of spec fields."""
         patched = self.server.kubectl(
-            "patch", "spaderun", name, "-n", self.namespace, "--type=merge", "-p", json.dumps({"spec": spec})
+            "patch", kind, name, "-n", self.namespace, "--type=merge", "-p", json.dumps({"spec": spec})
         )
         assert patched.returncode == 0, patched.stderr
 
@@ -73,14 +80,16 @@ class Stage:
         """All objects of a kind here."""
         return (await self.kube.list(kind, self.namespace)).items
 
-    async def until(self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini") -> T:
-        """The first truthy thing that `look` finds in the run."""
+    async def until(
+        self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini", kind: Kind = Kind.RUN
+    ) -> T:
+        """The first truthy thing that `look` finds in the run, or in another object."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         seen: Object = {}
         while loop.time() < end:
             try:
-                seen = await self.run(name)
+                seen = await self.kube.get(kind, self.namespace, name)
             except NotFound:
                 seen = {}
             found = look(seen)

@@ -22,6 +22,8 @@ from spade_contracts.statuses import (
     PlaySummary,
     PrepareResult,
     ProofResult,
+    ScoreDistribution,
+    VerifySummary,
 )
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.kube import Conflict, Kube, NotFound, Object
@@ -178,14 +180,29 @@ class PretendCluster:
 
     async def _finish_work(self, pod: Pod) -> None:
         task = pod.task
-        if task["kind"] == "design":
+        if task["kind"] == "design" and self.world.false_accepts:
             summary: Any = DesignSummary(
+                cycle=task["cycle"], requested=6, attempts=0, accepted=0, seconds=1.0, tokens=0,
+                canaries={"bad": 4, "good": 4, "false_accepts/order": self.world.false_accepts},
+                let_through=("first_step_is_enough",), storage_uri=task["run"]["storage_uri"],
+            )  # fmt: skip
+        elif task["kind"] == "design":
+            summary = DesignSummary(
                 cycle=task["cycle"], requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=1.0,
-                tokens=10, storage_uri=task["run"]["storage_uri"],
+                canaries={"bad": 4, "good": 4}, tokens=10, storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
             self.world.designed.append(task["cycle"])
         elif self.world.hold_play:
             return
+        elif task["kind"] == "verify":
+            summary = VerifySummary(
+                programs=8, accepted=5, rejected={"controls/wins_by_null": 2, "parse/syntax": 1}, diversity=0.75,
+                mutation_scores=ScoreDistribution(
+                    programs=5, mean=0.5, minimum=0.25, lower_quartile=0.4, median=0.5, upper_quartile=0.6, maximum=1.0
+                ),
+                seconds=1.0, storage_uri=f"{task['run']['storage_uri']}/verifications/abc",
+            )  # fmt: skip
+            self.world.verified.append(task["programs_uri"])
         else:
             summary = PlaySummary(
                 rollout=task["rollout"], planned=EPISODES, outcomes={Outcome.SCORED: 11, Outcome.TRUNCATED: 1},

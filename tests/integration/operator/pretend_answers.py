@@ -68,8 +68,10 @@ class World:
     network_open: bool = False
     accepted: bool = True
     work_seconds: float = 0.3
+    false_accepts: int = 0
+    """Known bad programs that the gate of design workers lets through."""
     hold_play: bool = False
-    """Play workers do not finish."""
+    """Play and verify workers do not finish."""
     sessions_wanted: int = 0
     """Sessions that each worker waits for."""
     crash_learner: bool = False
@@ -80,6 +82,8 @@ class World:
     """Rollouts, in the order their plays finished."""
     trained: list[int] = field(default_factory=list)
     designed: list[int] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+    """URIs of programs."""
 
 
 def sandbox(world: World, pod: Pod) -> SandboxStatus:

@@ -37,6 +37,31 @@ async def test_refused_preparation_is_shown_and_repeated_by_retry(stage: Stage) 
         await stage.until("completion", complete)
 
 
+async def test_run_whose_gate_lets_a_known_bad_program_through_stops_and_says_so_until_it_does_not(
+    stage: Stage,
+) -> None:
+    stage.cluster.world.false_accepts = 1
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        run = await stage.until(
+            "the stop", lambda r: r if condition(r, "Failed")[:2] == ("True", "GateFalseAccept") else None
+        )
+        assert "first_step_is_enough" in condition(run, "Failed")[2]
+        assert "spec.retry" in condition(run, "Failed")[2]
+        assert run["status"]["canaries"] == {"bad": 4, "good": 4, "false_accepts/order": 1}
+        (batch,) = await stage.items(Kind.BATCH)
+        assert condition(batch, "Verified")[:2] == ("False", "GateFalseAccept")
+        assert condition(batch, "Complete") == ("", "", "")
+        assert (stage.cluster.world.designed, stage.cluster.world.played) == ([], [])
+        metrics = await stage.page("/metrics")
+        labels = f'namespace="{stage.namespace}",run="mini",stage="order"'
+        assert f"spade_gate_false_accepts_total{{{labels}}} 1.0" in metrics
+        stage.cluster.world.false_accepts = 0
+        await stage.change(retry=1)
+        run = await stage.until("completion", lambda r: r if complete(r) else None)
+        assert run["status"]["canaries"] == {"bad": 8, "good": 8, "false_accepts/order": 1}
+
+
 async def test_run_in_no_gvisor_does_not_start(stage: Stage) -> None:
     stage.cluster.world.gvisor = False
     await stage.create_run(rollouts=1)

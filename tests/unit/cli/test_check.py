@@ -43,6 +43,11 @@ def test_wrong_spec_is_refused_with_its_path_and_what_to_write(
     assert caught.value.where == where
 
 
+def test_name_that_is_kept_for_batches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="does not end in -batch"):
+        resolved(read_document(written(tmp_path, HEAD.replace("{name: x}", "{name: x-batch}") + "  rollouts: 4\n")))
+
+
 NAMELESS = HEAD.replace("{name: x}", "{}")
 
 

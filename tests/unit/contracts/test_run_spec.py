@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from spade_contracts.config.method import Profile
 from spade_contracts.errors import InvalidInput
-from spade_contracts.resources import SpadeRunSpec
+from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -21,8 +21,13 @@ def spec(**settings: Any) -> SpadeRunSpec:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_resolve(path: Path) -> None:
-    manifest = yaml.safe_load(path.read_text())
+    (manifest,) = (d for d in yaml.safe_load_all(path.read_text()) if d["apiVersion"].startswith("spade.dev/"))
     assert manifest["metadata"]["name"] == path.stem
+    if manifest["kind"] == "EnvBatch":
+        batch = EnvBatchSpec.model_validate(manifest["spec"])
+        assert batch.settings().max_steps
+        assert batch.limits().cpu_seconds == manifest["spec"]["sandbox"]["limits"]["cpuSeconds"]
+        return
     method = SpadeRunSpec.model_validate(manifest["spec"]).method()
     assert method.environments.active_skills <= len(method.environments.skills)
 

@@ -64,7 +64,8 @@ def hands(server: Any, *, leads: bool = True) -> Hands:
     return Hands(server, Facts(), leadership, poller=None, site=p.SITE, clock=lambda: p.NOW)  # type: ignore[arg-type]
 
 
-MANIFEST: Object = {"kind": "Job", "metadata": {"name": "j", "namespace": "default"}}
+META: Object = {"name": "j", "namespace": "default", "labels": {"spade.dev/run": p.RUN}}
+MANIFEST: Object = {"kind": "Job", "metadata": META}
 
 
 def test_nothing_is_written_without_the_lease() -> None:
@@ -99,6 +100,14 @@ async def test_object_that_exists_already_is_looked_at_and_not_changed() -> None
     await act(able, (Create(MANIFEST),))
     assert [verb for verb, _ in server.writes] == ["create"]
     assert able.facts.family("default", p.RUN)
+
+
+async def test_object_of_another_family_is_refused_and_not_tried_around_for_ever() -> None:
+    server = Server()
+    server.error = Conflict("create", 409, "exists")
+    wanted = {**MANIFEST, "metadata": META | {"labels": {"spade.dev/run": "pool-batch"}}}
+    with pytest.raises(Refused, match="Job default/j is there already and of another family; rename or remove it"):
+        await act(hands(server), (Create(wanted),))
 
 
 async def test_deletes_and_patches_name_the_uid() -> None:
@@ -156,7 +165,7 @@ async def test_object_of_somebody_else_under_our_name_is_a_refusal_and_a_claim_i
     for kind in (Kind.JOB, Kind.CLAIM):
         server = Foreign()
         server.error = Conflict("create", 409, "exists")
-        create = act(hands(server), (Create({"kind": kind, "metadata": {"name": "j", "namespace": "default"}}),))
+        create = act(hands(server), (Create({"kind": kind, "metadata": META}),))
         if kind is Kind.CLAIM:
             await create
             continue

@@ -40,7 +40,7 @@ def test_same_picture_and_time_give_the_same_decision(name: str) -> None:
 def test_status_settles_after_it_was_written(name: str) -> None:
     seen = PICTURES[name]
     for _ in range(4):
-        seen = replace(seen, run=replace(seen.run, status=decide(seen, p.NOW).status))
+        seen = replace(seen, head=replace(seen.run, status=decide(seen, p.NOW).status))
     assert decide(seen, p.NOW).status == seen.status
 
 
@@ -48,7 +48,7 @@ def test_status_settles_after_it_was_written(name: str) -> None:
 def test_time_alone_changes_no_status(name: str) -> None:
     seen = PICTURES[name]
     for _ in range(4):
-        seen = replace(seen, run=replace(seen.run, status=decide(seen, p.NOW).status))
+        seen = replace(seen, head=replace(seen.run, status=decide(seen, p.NOW).status))
     later = p.ago(-20)
     assert decide(seen, later).status == seen.status
 

@@ -8,8 +8,9 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS
-from spade_contracts.resources import Phase
-from spade_contracts.resources.spade_run import Restarts, RolloutFigures
+from spade_contracts.resources import BatchCondition, Phase
+from spade_contracts.resources.run_parts import Restarts
+from spade_contracts.resources.spade_run import RolloutFigures
 from spade_operator.facts import Facts, Poll
 from spade_operator.metrics import make_telemetry
 from spade_operator.records import RunRecord
@@ -19,6 +20,7 @@ PROMISED = {spec.name for spec in METRICS if spec.exporter == "operator"}
 BUSY = p.holding(
     phase=Phase.PLAYING, rollout=2, cycle=1, policy_version=2, learnable_fraction="0.500",
     episodes={"scored": 10, "scored/hinted": 4}, environments={"accepted": 5, "parse/syntax": 2},
+    canaries={"bad": 4, "good": 4, "false_accepts/order": 1},
     verifier_failures={"crash": 3}, proofs={"verified": 4}, restarts={"engine": Restarts(since_progress=0, total=2)},
     rollouts=(RolloutFigures(rollout=1, cycle=0, environments=5, outcomes={}, stage_seconds={"play": "12.5"}),),
     doing="playing rollout 2",
@@ -53,6 +55,10 @@ def test_known_labels_start_at_zero() -> None:
     assert samples["spade_episodes_total", "true", "scored"] == 0
     assert samples["spade_environments_total", "syntax", "parse"] == 0
     assert samples["spade_verifier_failures_total", "success_with_error"] == 0
+    assert samples["spade_gate_false_accepts_total", "order"] == 0
+    assert samples["spade_gate_false_rejects_total", "mutants"] == 0
+    assert samples["spade_gate_canaries_total", "good"] == 0
+    assert samples["spade_verifier_failures_total", "one_transcript_wins"] == 0
     assert samples["spade_restarts_total", "learner"] == 0
     assert samples["spade_weight_verifications_total", "mismatch"] == 0
     assert samples["spade_policy_version",] == -1
@@ -64,6 +70,8 @@ def test_figures_are_read_from_status_so_they_outlive_the_operator() -> None:
     assert samples["spade_episodes_total", "false", "scored"] == 6
     assert samples["spade_episodes_total", "true", "scored"] == 4
     assert samples["spade_environments_total", "", "accepted"] == 5
+    assert samples["spade_gate_false_accepts_total", "order"] == 1
+    assert samples["spade_gate_canaries_total", "bad"] == 4
     assert samples["spade_restarts_total", "engine"] == 2
     assert samples["spade_stage_seconds", "play"] == 12.5
     assert [samples["spade_run_phase", str(phase)] for phase in Phase].count(1.0) == 1
@@ -113,3 +121,37 @@ def test_learner_is_quoted_while_it_works() -> None:
     assert run is not None
     assert live_view(run, facts, p.NOW)["doing"] == "training on rollout 2 (learner: training)"
     assert replace(run).status.doing == "training on rollout 2", "status holds no live counts"
+
+
+def test_stand_alone_batch_has_series_of_its_own_and_none_of_a_run() -> None:
+    done = p.pool_holding(
+        BatchCondition.COMPLETE, accepted=5, rejected={"controls/wins_by_null": 2}, diversity="0.750",
+        restarts={"sandbox": Restarts(since_progress=1, total=1)},
+    )  # fmt: skip
+    facts = Facts()
+    facts.put(p.pool_record(done))
+    facts.put(replace(p.SANDBOX, meta=replace(p.SANDBOX.meta, run=p.POOL_FAMILY)))
+    text = generate_latest(make_telemetry(facts).registry).decode()
+    samples = {
+        (
+            sample.name,
+            *sorted(value for key, value in sample.labels.items() if key not in ("namespace", "batch")),
+        ): sample
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if "batch" in sample.labels
+    }
+    assert {sample.labels["batch"] for sample in samples.values()} == {p.POOL}
+    values = {key: sample.value for key, sample in samples.items()}
+    assert values["spade_batch_programs_total", "controls", "wins_by_null"] == 2
+    assert values["spade_batch_programs_total", "", "accepted"] == 5
+    assert values["spade_batch_programs_total", "parse", "syntax"] == 0
+    assert values["spade_batch_condition", "Complete"] == 1
+    assert values["spade_batch_condition", "Failed"] == 0
+    assert values["spade_batch_diversity",] == 0.75
+    assert values["spade_batch_sandbox_pods", "admitted"] == 1
+    assert values["spade_batch_restarts_total", "sandbox"] == 1
+    assert ("spade_batch_mutation_score",) not in values, "a figure that was not measured is not zero"
+    assert 'run="' not in text
+    facts.forget(p.pool_record(done))
+    assert f'batch="{p.POOL}"' not in generate_latest(make_telemetry(facts).registry).decode()

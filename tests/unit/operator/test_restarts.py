@@ -6,7 +6,7 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
-from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.resources.run_parts import Restarts
 from spade_operator.reconcile.restarts import READINESS, failed, restarts
 from spade_operator.reconcile.steps import Remove
 

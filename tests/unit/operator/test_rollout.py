@@ -6,7 +6,7 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
-from spade_contracts.resources.spade_run import Restarts
+from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.statuses import LearnerState, StepFigures
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.observe import Observed
@@ -134,6 +134,33 @@ def test_attempts_of_a_cycle_that_came_to_nothing_are_counted_once_however_often
     assert again.environments == first.environments
     taken_up = decide(p.at_work(run=p.run_record(first, retry=1), batches=[failed]), p.NOW).status
     assert taken_up.environments == {}
+
+
+def test_false_accept_stops_the_run_stays_counted_over_a_retry_and_is_tried_anew() -> None:
+    figures = {"bad": 4, "good": 4, "false_accepts/order": 1, "false_rejects/leaks": 1}
+    before = {"bad": 8, "good": 8}
+    failed = p.batch(
+        0, "Failed", reason=Reason.GATE_FALSE_ACCEPT, message="Install better images.", attempts=0, canaries=figures
+    )
+    first = decide(p.at_work(run=p.run_record(p.holding(*p.AT_WORK, canaries=before)), batches=[failed]), p.NOW).status
+    assert first.canaries == {"bad": 12, "good": 12, "false_accepts/order": 1, "false_rejects/leaks": 1}
+    assert first.phase is Phase.FAILED
+    (condition,) = [c for c in first.conditions if c.type == RunCondition.FAILED]
+    assert (condition.reason, condition.message) == (
+        Reason.GATE_FALSE_ACCEPT, "Install better images. Then raise spec.retry."
+    )  # fmt: skip
+    again = decide(p.at_work(run=p.run_record(first), batches=[failed]), p.NOW).status
+    assert again.canaries == first.canaries
+    taken_up = decide(p.at_work(run=p.run_record(first, retry=1), batches=[failed]), p.NOW).status
+    assert taken_up.canaries == first.canaries
+
+
+def test_canaries_of_a_cycle_that_a_retry_adopts_are_not_counted_twice() -> None:
+    figures = {"bad": 4, "good": 4, "false_rejects/leaks": 1}
+    failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, attempts=7, accepted=0, canaries=figures)
+    first = decide(p.at_work(batches=[failed]), p.NOW).status
+    assert first.canaries == figures
+    assert decide(p.at_work(run=p.run_record(first, retry=1), batches=[failed]), p.NOW).status.canaries == {}
 
 
 def test_run_to_be_suspended_at_a_boundary_begins_nothing_new_but_finishes_what_it_began() -> None:

@@ -144,3 +144,30 @@ def test_batch_without_one_accepted_program_fails() -> None:
     assert failed.reason == Reason.ALL_REJECTED
     assert "controls/crash" in failed.message
     assert "another name" in failed.message, "a retry adopts the verdicts that are in storage"
+
+
+UNSOUND = DesignSummary(
+    cycle=0, requested=6, attempts=0, accepted=0, seconds=3, tokens=0, storage_uri="file:///s/cycles/0000",
+    canaries={"bad": 4, "good": 4, "false_accepts/order": 1}, let_through=("first_step_is_enough",),
+)  # fmt: skip
+
+
+def test_batch_whose_gate_let_a_known_bad_program_through_admits_nothing_and_says_what_to_do() -> None:
+    status = batch_result(UNSOUND)
+    assert {c.type: (c.status, c.reason) for c in status.conditions} == {
+        "Verified": ("False", Reason.GATE_FALSE_ACCEPT),
+        "Failed": ("True", Reason.GATE_FALSE_ACCEPT),
+    }
+    message = status.conditions[0].message
+    assert "accepted 1 of 4 programs that are known to be bad (first_step_is_enough)" in message
+    assert "file:///s/cycles/0000/canaries-" in message
+    assert "Install" in message
+    assert status.canaries == UNSOUND.canaries
+
+
+def test_canaries_without_a_false_accept_are_only_told() -> None:
+    figures = {"bad": 4, "good": 4, "false_rejects/mutants": 2}
+    summary = UNSOUND.model_copy(update={"attempts": 6, "accepted": 6, "canaries": figures, "let_through": ()})
+    status = batch_result(summary)
+    assert [c.type for c in status.conditions] == ["Generated", "Verified", "Complete"]
+    assert status.canaries == figures

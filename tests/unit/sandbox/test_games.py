@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_contracts.protocol import ResetResult, StepResult
-from spade_sandbox.pod.programs import games
-from spade_sandbox.pod.programs.games import InvalidReturn
+from spade_sandbox.pod.programs import games, loading
+from spade_sandbox.pod.programs.values import InvalidReturn
 
 CHARACTERS = 1000
 
@@ -34,7 +34,7 @@ def stepped(*parts: object) -> dict[str, Any]:
 
 def environment(source: str) -> Any:
     """The loaded environment of a small program."""
-    return games.load(source, 9)
+    return loading.load(source, 9)
 
 
 def test_first_class_ending_in_env_is_the_environment() -> None:
@@ -71,6 +71,47 @@ class GameEnv:
 def test_constructor_draws_the_same_in_every_cell() -> None:
     source = "class GameEnv:\n    def __init__(self, max_turns): self.draw = random.random(), np.random.rand()\n"
     assert environment(source).draw == environment(source).draw
+
+
+@pytest.mark.parametrize(
+    ("constructor", "turns"),
+    [
+        ("def __init__(self, max_turns=12, **kwargs): self.max_turns = max_turns", 9),
+        ("def __init__(self, max_turns=4, **kwargs): self.max_turns = max_turns", 4),
+        ("def __init__(self, max_turns): self.max_turns = max_turns", 9),
+        ("def __init__(self, *args, **kwargs): self.max_turns = kwargs.get('max_turns', 6)", 6),
+        ("def __init__(self, seed=1, max_turns=20, difficulty='hard'): self.max_turns = max_turns", 9),
+    ],
+)
+def test_turns_are_the_fewer_of_the_programs_own_and_those_asked_for(constructor: str, turns: int) -> None:
+    assert environment(f"class GameEnv:\n    {constructor}\n").max_turns == turns
+
+
+def test_constructor_without_max_turns_breaks_the_contract() -> None:
+    with pytest.raises(TypeError, match="max_turns"):
+        environment("class GameEnv:\n    def __init__(self): pass\n")
+
+
+def test_program_may_derive_from_the_base_class_of_the_reference() -> None:
+    source = """
+class GameEnv(Env):
+    def __init__(self, max_turns=12, **kwargs):
+        super().__init__()
+        self.max_turns = max_turns
+        self.reset()
+    def reset(self, seed=None):
+        super().reset(seed)
+        self.secret = random.randint(0, 10**9)
+        return f"Find it in {self.max_turns}.", {}
+"""
+    game = environment(source)
+    assert game.max_turns == 9
+    assert (game.reset(5), game.secret) == (game.reset(5), game.secret)
+
+
+def test_environment_may_keep_the_constructor_of_its_base_class() -> None:
+    assert environment("class GameEnv(Env): pass\n") is not None
+    assert environment("class TaskEnv(ToolUseBaseEnv): pass\n").max_turns == 9
 
 
 def test_step_with_the_contracts_types_passes() -> None:

@@ -155,3 +155,34 @@ def test_any_text_ends_in_a_program_that_parses_or_in_a_rejection(text: str) -> 
     parsed = parse_answer(text, LIMIT)
     if isinstance(parsed, str):
         ast.parse(parsed)
+
+
+def test_bytes_of_a_file_are_read_as_utf8_with_or_without_a_mark() -> None:
+    source = MINIMAL + "# é\n"
+    assert check_source(source.encode(), LIMIT) == source
+    assert check_source(b"\xef\xbb\xbf" + source.encode(), LIMIT) == source
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", Reason.EMPTY),
+        (b" \n", Reason.EMPTY),
+        (b"\xff\xfe\x00\x01", Reason.ENCODING),
+        (MINIMAL.encode("utf-16"), Reason.ENCODING),
+        (b"x" * 10 * 2**20, Reason.TOO_LONG),
+        (b"\xff" * 10 * 2**20, Reason.TOO_LONG),
+        (b"\x7fELF\x02\x01\x01\x00\x00", Reason.SYNTAX),
+        (b"#!/bin/sh\necho hello there\n", Reason.SYNTAX),
+        (b"(" * 40_000, Reason.SYNTAX),
+        (b"x = 1\n", Reason.NO_ENVIRONMENT_CLASS),
+    ],
+)
+def test_what_is_no_program_gets_a_verdict(content: bytes, expected: Reason) -> None:
+    assert reason(check_source(content, LIMIT)) is expected
+
+
+@given(content=st.binary(max_size=400))
+def test_any_bytes_get_a_verdict(content: bytes) -> None:
+    parsed = check_source(content, LIMIT)
+    assert isinstance(parsed, str | Verdict)

@@ -50,7 +50,15 @@ requests = st.one_of(
     st.builds(protocol.Tools, id=numbers, session=numbers),
     st.builds(protocol.Call, id=numbers, session=numbers, name=st.just("look"), arguments=st.just("{}")),
     st.builds(protocol.Solution, id=numbers, session=numbers),
+    st.builds(protocol.Inspect, id=numbers, session=numbers),
+    st.builds(protocol.Look, id=numbers),
     st.builds(protocol.Close, id=numbers, session=numbers),
+)
+tools = st.builds(
+    protocol.ToolSchema,
+    name=st.sampled_from(["look", "take"]),
+    description=texts,
+    parameters=st.dictionaries(texts, scalars, max_size=3).map(json.dumps),
 )
 results = st.one_of(
     st.builds(protocol.HelloResult, version=st.just(1), boot_id=st.just("0123456789abcdef"), load=loads),
@@ -65,9 +73,17 @@ results = st.one_of(
         truncated=st.booleans(),
         info=infos,
     ),
-    st.builds(protocol.ToolsResult, tools=st.lists(texts, max_size=4).map(tuple)),
+    st.builds(protocol.ToolsResult, tools=st.lists(tools, max_size=4).map(tuple)),
     st.builds(protocol.CallResult, output=texts, returncode=st.integers(0, 255)),
     st.builds(protocol.SolutionResult, text=texts),
+    st.builds(
+        protocol.InspectResult,
+        values=st.dictionaries(st.sampled_from("abc"), texts),
+        instruction=st.integers(0, 9),
+        instructions=st.lists(texts, max_size=3).map(tuple),
+        criteria=st.lists(st.sampled_from(protocol.Criterion), max_size=3).map(tuple),
+    ),
+    st.builds(protocol.LookResult, load=loads),
     st.builds(protocol.CloseResult, load=loads),
 )
 answers = st.one_of(
@@ -144,6 +160,16 @@ def test_step_answer_with_one_wrong_field_is_refused(fields: dict[str, object]) 
 def test_answer_holds_an_id_and_exactly_one_of_ok_and_error(change: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Answer.model_validate_json(json.dumps({**STEP, **change}))
+
+
+@pytest.mark.parametrize(
+    "parameters", ["", "[]", "5", '{"a": NaN}', '{"a": ', '{"a":' * 10_000 + "1" + "}" * 10_000, "[" * 90_000]
+)
+def test_tool_parameters_that_are_no_shallow_json_object_are_refused(parameters: str) -> None:
+    tool = {"name": "look", "description": "", "parameters": "{}"}
+    protocol.ToolsResult.model_validate_json(json.dumps({"tools": [tool]}))
+    with pytest.raises(ValidationError):
+        protocol.ToolsResult.model_validate_json(json.dumps({"tools": [{**tool, "parameters": parameters}]}))
 
 
 def test_deeply_nested_json_is_refused() -> None:

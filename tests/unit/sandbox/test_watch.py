@@ -6,36 +6,54 @@ from pathlib import Path
 
 import pytest
 
-from spade_contracts.protocol import FaultKind
-from spade_sandbox.pod.supervisor import Cell
-from spade_sandbox.pod.watch import SLACK_BYTES, Process, breach, process_table
+from spade_contracts.protocol import FaultKind, Limit
+from spade_sandbox.pod.supervisor import Cell, CellBounds, Ended
+from spade_sandbox.pod.walls import MAX_FILES
+from spade_sandbox.pod.watch import SLACK_BYTES, Process, breach, count_files, process_table
 
 BASE, LIMIT = 100 * 2**20, 64 * 2**20
 
 
-async def cell(memory_bytes: int | None = LIMIT) -> Cell:
+async def cell(loaded: bool = True) -> Cell:
     """A cell that is process 10."""
-    reader = asyncio.StreamReader()
-    return Cell(1, 10, reader, None, asyncio.get_running_loop().create_future(), lambda: None, memory_bytes)  # type: ignore[arg-type]
+    bounds = CellBounds(memory_bytes=LIMIT, cpu_seconds=60, output_bytes=0, text_characters=100) if loaded else None
+    ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
+    return Cell(1, 10, asyncio.StreamReader(), None, None, ended, lambda: None, bounds)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(0, None), (SLACK_BYTES, None), (SLACK_BYTES + 1, FaultKind.MEMORY)])
 async def test_memory_beyond_limit_and_slack_is_a_breach(extra: int, kind: FaultKind | None) -> None:
     table = {10: Process(parent=1, resident_bytes=BASE + LIMIT + extra)}
-    found = breach(await cell(), table, BASE)
+    found = breach(await cell(), table, BASE, files=0)
     assert (found.kind if found else None) is kind
 
 
 async def test_second_process_in_a_cell_is_a_breach() -> None:
     table = {10: Process(1, BASE), 11: Process(10, 1)}
-    found = breach(await cell(), table, BASE)
+    found = breach(await cell(), table, BASE, files=0)
     assert found is not None
-    assert found.kind is FaultKind.CRASH
+    assert (found.kind, found.limit) == (FaultKind.CRASH, Limit.PROCESSES)
+
+
+@pytest.mark.parametrize(("files", "limit"), [(MAX_FILES, None), (MAX_FILES + 1, Limit.FILE_BYTES)])
+async def test_more_files_than_allowed_are_a_breach(files: int, limit: Limit | None) -> None:
+    found = breach(await cell(), {10: Process(1, BASE)}, BASE, files)
+    assert (found.limit if found else None) is limit
+
+
+def test_files_are_counted_no_further_than_the_answer_needs(tmp_path: Path) -> None:
+    scratch = tmp_path / "5" / "root" / "tmp"
+    scratch.mkdir(parents=True)
+    assert count_files(5, tmp_path) == 0
+    for number in range(MAX_FILES + 10):
+        (scratch / str(number)).touch()
+    assert count_files(5, tmp_path) == MAX_FILES + 1
+    assert count_files(6, tmp_path) == 0, "a cell that has gone holds no files"
 
 
 async def test_cell_without_a_program_or_already_gone_is_left_alone() -> None:
-    assert breach(await cell(None), {10: Process(1, BASE * 100)}, BASE) is None
-    assert breach(await cell(), {}, BASE) is None
+    assert breach(await cell(loaded=False), {10: Process(1, BASE * 100)}, BASE, files=0) is None
+    assert breach(await cell(), {}, BASE, files=0) is None
 
 
 def test_process_table_holds_this_process() -> None:

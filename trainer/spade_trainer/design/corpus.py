@@ -11,6 +11,9 @@ from urllib.parse import unquote, urlsplit
 from spade_contracts.errors import InvalidInput
 from spade_trainer.design.draws import Choose
 
+MIN_NAME_CHARACTERS = 6
+"""A shorter name could stand in any text."""
+
 
 class CorpusNotFound(InvalidInput):
     """There is no corpus at this URI."""
@@ -23,6 +26,12 @@ class Document:
     id: str
     text: str
     metadata: dict[str, Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """By what a program would give it away: title and name, if its metadata has them."""
+        known = (self.metadata.get(key) for key in ("title", "name"))
+        return tuple(name for name in known if isinstance(name, str) and len(name) >= MIN_NAME_CHARACTERS)
 
 
 def load_corpus(uri: str) -> tuple[Document, ...]:

@@ -19,10 +19,10 @@ from spade_trainer.design.skills import game_skill
 from spade_trainer.play.episode import SPARE_TOKENS, Generate
 from spade_trainer.play.tokens import add_drawn, begin, finish
 from spade_trainer.randomness import Purpose, seed_for
-from spade_trainer.store.designs import Design
+from spade_trainer.store.designs import Design, evidence_text, facts_text
 
-Judge = Callable[[str], Awaitable[Judgement]]
-"""A designer's answer → the gate's word on it."""
+Judge = Callable[[str, tuple[str, ...]], Awaitable[Judgement]]
+"""A designer's answer, and names that would give its document away → the gate's word on it."""
 
 
 class GateUnavailable(InfrastructureFault):
@@ -71,7 +71,7 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     drawn = await _answer(studio, prompt, place)
     transcript = begin(prompt)
     add_drawn(transcript, drawn)
-    judged = await studio.judge(studio.chat.decode(drawn.token_ids))
+    judged = await studio.judge(studio.chat.decode(drawn.token_ids), document.names)
     verdict = judged.verdict
     if verdict.reason is Reason.INFRASTRUCTURE:
         raise GateUnavailable(verdict.message)
@@ -88,7 +88,8 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
         stage=verdict.stage.value,
         reason=verdict.reason.value if verdict.reason else "",
         message=verdict.message,
-        evidence=verdict.evidence,
+        evidence=evidence_text(verdict.evidence),
+        facts=facts_text(verdict.facts),
         hint=hint.text,
         hint_tokens=hint.tokens,
     )

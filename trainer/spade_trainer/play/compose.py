@@ -1,15 +1,19 @@
 """The manifest of a rollout, composed of its parts: same episodes, same bytes, whoever played them and when."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.manifests import EnvironmentEntry, EnvironmentReturns, RolloutManifest
+from spade_contracts.verdicts import VerifierFailure
+from spade_sandbox.verify import concentration
 from spade_trainer.play.plan import planned_episodes
-from spade_trainer.play.retirement import retires
+from spade_trainer.play.retirement import retires, suspicions
 from spade_trainer.store import layout
 from spade_trainer.store.episodes import Episode, read_part
 from spade_trainer.store.objects import Store, names
+
+OF_ONE_EPISODE = frozenset({VerifierFailure.SUCCESS_WITH_ERROR})
 
 
 def finished_parts(store: Store, rollout: int) -> dict[int, str]:
@@ -21,16 +25,28 @@ def finished_parts(store: Store, rollout: int) -> dict[int, str]:
     return parts
 
 
-def returns_of(method: MethodConfig, environment: str, episodes: Sequence[Episode]) -> EnvironmentReturns:
-    """What a rollout says of one environment."""
+def returns_of(
+    method: MethodConfig, environment: str, episodes: Sequence[Episode], suspect: Sequence[VerifierFailure] = ()
+) -> EnvironmentReturns:
+    """What a rollout says of one environment. `suspect`: what the live detectors found."""
     ordered = sorted(episodes, key=lambda episode: episode.play)
     return EnvironmentReturns(
         id=environment,
-        unhinted=tuple(e.episode_return for e in ordered if not e.hinted and e.episode_return is not None),
-        hinted=tuple(e.episode_return for e in ordered if e.hinted and e.episode_return is not None),
+        unhinted=_returns(ordered, hinted=False),
+        hinted=_returns(ordered, hinted=True),
         environment_faults=sum(bool(e.fault) for e in ordered),
-        retired=retires(ordered, method.switches.environment_fault_credit),
+        suspect=tuple(suspect),
+        retired=retires(method, ordered, suspect),
     )
+
+
+def suspects(played: Mapping[str, Sequence[Episode]]) -> dict[str, tuple[VerifierFailure, ...]]:
+    """What the live detectors find in a rollout, by environment; each one alone first, then all together."""
+    found = {environment: suspicions(episodes) for environment, episodes in played.items()}
+    few = concentration({environment: _returns(episodes, hinted=False) for environment, episodes in played.items()})
+    for environment in few:
+        found[environment] = (*found[environment], VerifierFailure.REWARD_CONCENTRATION)
+    return found
 
 
 def compose_rollout(
@@ -41,15 +57,23 @@ def compose_rollout(
     wanted = [(entry.id, parts[entry.slot]) for entry in sorted(entries, key=lambda entry: entry.slot)]
     played = {environment: read_part(store, rollout, part) for environment, part in wanted}
     episodes = tuple(episode for part in played.values() for episode in part)
+    suspect = suspects(played)
     failures = Counter(failure for episode in episodes for failure in episode.verifier_failures)
+    # What one episode shows is counted there; what takes several is counted by environment.
+    failures.update(reason for found in suspect.values() for reason in found if reason not in OF_ONE_EPISODE)
     manifest = RolloutManifest(
         rollout=rollout,
         cycle=method.cycle_of(rollout),
         policy_version=policy_version,
         planned=planned_episodes(method, rollout, entries),
         outcomes=dict(Counter(episode.outcome.value for episode in episodes)),
-        environments=tuple(returns_of(method, environment, part) for environment, part in played.items()),
+        environments=tuple(returns_of(method, name, part, suspect[name]) for name, part in played.items()),
         verifier_failures=dict(failures),
         episodes=tuple(part for _, part in wanted),
     )
     return manifest, episodes
+
+
+def _returns(episodes: Sequence[Episode], *, hinted: bool) -> tuple[float, ...]:
+    """Returns of one arm that are not masked, in the given order."""
+    return tuple(e.episode_return for e in episodes if e.hinted is hinted and e.episode_return is not None)

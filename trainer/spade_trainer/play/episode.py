@@ -79,6 +79,8 @@ class _Course:
 
     transcript: Transcript
     messages: list[dict[str, str]]
+    opening: str = ""
+    actions: list[str] = field(default_factory=list)
     steps: list[StepResult] = field(default_factory=list)
     operation: str = "open"
     """What the sandbox is asked for at present."""
@@ -101,8 +103,8 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
     try:
         async with table.open_session(plan.source) as session:
             course.operation = "reset"
-            observation = await session.reset(plan.seed)
-            _start(table, plan, course, observation)
+            course.opening = await session.reset(plan.seed)
+            _start(table, plan, course)
             outcome = await _turns(table, plan, course, session)
     except EnvironmentFault as error:
         outcome, ended = Outcome.ENVIRONMENT_FAULT, error
@@ -131,6 +133,8 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
         terminated=course.terminated,
         turns=len(course.steps),
         rewards=rewards,
+        actions=tuple(course.actions),
+        observations=(course.opening, *(step.observation for step in course.steps)) if course.opening else (),
         fault=fault,
         verifier_failures=(failure.value,) if failure else (),
         prefix_check=prefix_check(table.chat, course.messages, trajectory),
@@ -153,6 +157,8 @@ def lost_episode(plan: EpisodePlan, attempts: int) -> Episode:
         terminated=False,
         turns=0,
         rewards=(),
+        actions=(),
+        observations=(),
         fault="",
         verifier_failures=(),
         prefix_check="none",
@@ -162,10 +168,10 @@ def lost_episode(plan: EpisodePlan, attempts: int) -> Episode:
     )
 
 
-def _start(table: Table, plan: EpisodePlan, course: _Course, observation: str) -> None:
+def _start(table: Table, plan: EpisodePlan, course: _Course) -> None:
     """Render the first user message."""
     template = f"games_{table.method.play.prompt_template.value.lower()}"
-    shown = observation if plan.hint is None else with_hint(observation, plan.hint, template)
+    shown = course.opening if plan.hint is None else with_hint(course.opening, plan.hint, template)
     course.messages.append({"role": "user", "content": first_message(shown, template)})
     course.transcript = begin(table.chat.prompt(course.messages))
 
@@ -197,7 +203,9 @@ async def _turns(table: Table, plan: EpisodePlan, course: _Course, session: Sess
         if drawn.finish_reason is not FinishReason.STOP:
             return Outcome.TRUNCATED
         course.operation = "step"
-        result = await session.step(parse_action(reply, table.method.switches.boxed_action))
+        action = parse_action(reply, table.method.switches.boxed_action)
+        course.actions.append(action)
+        result = await session.step(action)
         course.steps.append(result)
         if result.terminated:
             return Outcome.SCORED

@@ -5,11 +5,13 @@ and people read (programs, verdicts), under names that hold their content's dige
 """
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spade_contracts.manifests import BatchManifest
+from spade_contracts.verdicts import Fact, Trace, lasting
 from spade_trainer.store import layout
 from spade_trainer.store.episodes import (
     Trajectory,
@@ -44,7 +46,10 @@ class Design:
     reason: str
     """Why it was rejected, or empty."""
     message: str
-    evidence: tuple[str, ...]
+    evidence: str
+    """The verdict's evidence: JSON, a list of traces."""
+    facts: str
+    """The verdict's facts without timings: a JSON object."""
     hint: str | None
     """Hint of an accepted program, or None when none could be written."""
     hint_tokens: int
@@ -59,6 +64,16 @@ class Design:
     def sha256(self) -> str:
         """Digest of the program."""
         return hashlib.sha256(self.program.encode()).hexdigest()
+
+
+def evidence_text(evidence: Sequence[Trace]) -> str:
+    """A verdict's evidence as these files hold it; `spade replay` reads it."""
+    return json.dumps([trace.model_dump(mode="json", exclude_defaults=True) for trace in evidence], ensure_ascii=False)
+
+
+def facts_text(facts: Mapping[str, Fact]) -> str:
+    """A verdict's facts as these files hold them, timings left out."""
+    return json.dumps(lasting(facts), ensure_ascii=False, sort_keys=True)
 
 
 def columns() -> "pa.Schema":
@@ -79,7 +94,8 @@ def columns() -> "pa.Schema":
             ("stage", pa.string()),
             ("reason", pa.string()),
             ("message", pa.string()),
-            ("evidence", pa.list_(pa.string())),
+            ("evidence", pa.string()),
+            ("facts", pa.string()),
             ("hint", pa.string()),
             ("hint_tokens", pa.int32()),
         ]
@@ -147,7 +163,8 @@ def _row(design: Design) -> dict[str, Any]:
         "stage": design.stage,
         "reason": design.reason,
         "message": design.message,
-        "evidence": list(design.evidence),
+        "evidence": design.evidence,
+        "facts": design.facts,
         "hint": design.hint,
         "hint_tokens": design.hint_tokens,
     }
@@ -166,7 +183,8 @@ def _design(row: dict[str, Any]) -> Design:
         stage=row["stage"],
         reason=row["reason"],
         message=row["message"],
-        evidence=tuple(row["evidence"]),
+        evidence=row["evidence"],
+        facts=row["facts"],
         hint=row["hint"],
         hint_tokens=row["hint_tokens"],
     )

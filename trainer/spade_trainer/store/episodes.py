@@ -53,6 +53,10 @@ class Episode:
     turns: int
     rewards: tuple[float, ...]
     """The environment's reward of each step, as given."""
+    actions: tuple[str, ...]
+    """What each step was given, and with seed and observations enough to play the episode again in a sandbox."""
+    observations: tuple[str, ...]
+    """The opening one, and one for each answered step; empty if the reset failed."""
     fault: str
     """Kind and operation of the fault that ended it, such as `timeout/step`, or empty."""
     verifier_failures: tuple[str, ...]
@@ -81,6 +85,8 @@ def columns() -> "pa.Schema":
             ("terminated", pa.bool_()),
             ("turns", pa.int32()),
             ("rewards", pa.list_(pa.float64())),
+            ("actions", pa.list_(pa.string())),
+            ("observations", pa.list_(pa.string())),
             ("fault", pa.string()),
             ("verifier_failures", pa.list_(pa.string())),
             ("prefix_check", pa.string()),
@@ -158,6 +164,18 @@ def parquet_bytes(rows: Iterable[dict[str, Any]], schema: "pa.Schema") -> bytes:
     return out.getvalue()
 
 
+def parquet_groups(groups: "Iterable[Sequence[dict[str, Any]]]", schema: "pa.Schema") -> bytes:
+    """Rows as one Parquet file, group by group, so that only one is held in memory uncompressed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        for rows in groups:
+            writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
+    return out.getvalue()
+
+
 def parquet_rows(content: bytes) -> list[dict[str, Any]]:
     """The rows of one Parquet file."""
     import pyarrow.parquet as pq
@@ -179,6 +197,8 @@ def _row(episode: Episode) -> dict[str, Any]:
         "terminated": episode.terminated,
         "turns": episode.turns,
         "rewards": list(episode.rewards),
+        "actions": list(episode.actions),
+        "observations": list(episode.observations),
         "fault": episode.fault,
         "verifier_failures": list(episode.verifier_failures),
         "prefix_check": episode.prefix_check,
@@ -201,6 +221,8 @@ def _episode(row: dict[str, Any]) -> Episode:
         terminated=row["terminated"],
         turns=row["turns"],
         rewards=tuple(row["rewards"]),
+        actions=tuple(row["actions"]),
+        observations=tuple(row["observations"]),
         fault=row["fault"],
         verifier_failures=tuple(row["verifier_failures"]),
         prefix_check=row["prefix_check"],

@@ -6,11 +6,13 @@ ROLLOUT = "rollout.json"
 STEP = "step.json"
 POLICY = "policy.json"
 CHECKPOINT = "checkpoint.json"
+VERIFICATION = "verification.json"
 CYCLES = "cycles"
 ROLLOUTS = "rollouts"
 STEPS = "steps"
 POLICIES = "policies"
 CHECKPOINTS = "checkpoints"
+VERIFICATIONS = "verifications"
 
 
 def cycle_folder(cycle: int) -> str:
@@ -38,6 +40,16 @@ def checkpoint_folder(version: int) -> str:
     return f"{CHECKPOINTS}/{version:04d}"
 
 
+def verification_folder(digest: str) -> str:
+    """The verdicts on one set of existing programs, by the digest of all that decides them."""
+    return f"{VERIFICATIONS}/{digest[:16]}"
+
+
+def judged_part(chunk: int, attempt: int) -> str:
+    """The verdicts on one chunk of the programs, below the verification's folder. `attempt` is the Job's."""
+    return f"judged-s{chunk:05d}-a{attempt:02d}.parquet"
+
+
 def environment_id(cycle: int, slot: int) -> str:
     """Name of an environment all over a run: `c0004-s003`."""
     return f"c{cycle:04d}-s{slot:03d}"
@@ -51,6 +63,16 @@ def slot_of(environment: str) -> int:
 def design_part(slot: int, attempt: int) -> str:
     """Everything one slot's design left behind, below the cycle's folder. `attempt` is the Job's."""
     return f"designs-s{slot:03d}-a{attempt:02d}.parquet"
+
+
+def canaries_part(attempt: int) -> str:
+    """What the gate said of the cycle's canaries, below the cycle's folder. `attempt` is the Job's."""
+    return f"canaries-a{attempt:02d}.parquet"
+
+
+def is_canaries_part(name: str) -> bool:
+    """Whether a file of a cycle's folder is such a part."""
+    return name.startswith("canaries-a") and name.endswith(".parquet")
 
 
 def program_file(slot: int, sha256: str) -> str:
@@ -69,5 +91,10 @@ def episodes_part(slot: int, attempt: int) -> str:
 
 
 def part_slot(name: str) -> int:
-    """The slot in the name of a design or episodes part."""
+    """The slot in the name of a design or episodes part, or the chunk in that of a judged one."""
     return int(name.split("-")[1].removeprefix("s"))
+
+
+def part_attempt(name: str) -> int:
+    """The Job's attempt in the name of any part."""
+    return int(name.rpartition("-a")[2].removesuffix(".parquet"))

@@ -107,6 +107,11 @@ def read_policy(store: Store, version: int) -> PolicyManifest:
     return read(store, policy_path(version), PolicyManifest)
 
 
+def verification_path(digest: str) -> str:
+    """Path of a verification's manifest."""
+    return f"{layout.verification_folder(digest)}/{layout.VERIFICATION}"
+
+
 def finished(store: Store, folder: str, manifest: str) -> tuple[int, ...]:
     """Numbers of the finished units below a folder such as `rollouts`, ascending."""
     numbers = (name for name in names(store, folder) if name.isdigit())

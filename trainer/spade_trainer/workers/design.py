@@ -1,19 +1,34 @@
-"""A design worker: its slots of a cycle, one part each; worker 0 then composes the cycle's manifest."""
+"""A design worker: its slots of a cycle, one part each; worker 0 then composes the cycle's manifest.
+
+Worker 0 also tries the gate on the cycle's canaries, among its slots. A known bad program that is accepted stops the
+cycle: no manifest is written, and the summary says so. The Job's next attempts under a higher number design it anew.
+"""
 
 import asyncio
+import logging
 import time
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
 
+from spade_contracts.config import MethodConfig
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
-from spade_sandbox.verify import Judgement, verify
+from spade_contracts.verdicts import Verdict
+from spade_sandbox.client import SandboxPool
+from spade_sandbox.verify import GateContext, Judgement, canaries, verify
+from spade_sandbox.verify.canaries import Canary, Sighting
+from spade_sandbox.verify.contamination import load_index
 from spade_trainer.chat import load_chat
+from spade_trainer.design.canaries import canaries_of, mixed
 from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.corpus import load_corpus
-from spade_trainer.design.designer import GateUnavailable, Studio, design_slot
+from spade_trainer.design.designer import GateUnavailable, Judge, Studio, design_slot
+from spade_trainer.design.known import earlier_programs
 from spade_trainer.design.memory import memory_of, shown
 from spade_trainer.store import layout, manifests, timings
+from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
 from spade_trainer.store.designs import Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.policies import policy_files
@@ -24,9 +39,16 @@ from spade_trainer.workers.progress import Progress
 from spade_trainer.workers.servers import servers
 from spade_trainer.workers.surroundings import Surroundings
 
-SLOT_ATTEMPTS = 3
-"""Tries of a slot under which sandboxes failed; after the last the Job tries again."""
-SLOT_PAUSE_SECONDS = 2.0
+ATTEMPTS = 3
+"""Tries of a slot or canary under which sandboxes failed; after the last the Job tries again."""
+PAUSE_SECONDS = 2.0
+MAX_NAMES = 8
+Done = TypeVar("Done")
+log = logging.getLogger(__name__)
+
+
+class GateUnsound(Exception):
+    """The gate accepted a program that is known to be bad. Ends the worker's other work at once."""
 
 
 async def design(task: DesignTask, around: Surroundings, progress: Progress, figures: Figures) -> DesignSummary:
@@ -40,43 +62,51 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     slots = range(method.environments.per_cycle)
     manifest = manifests.find(store, manifests.batch_path(task.cycle), BatchManifest)
     if manifest is not None:
-        return _summary(store, task, len(slots), read_designs(store, manifest), started)
+        return _summary(store, task, manifest, read_designs(store, manifest), started)
     own = slots[around.index :: task.workers]
     missing = [slot for slot in own if slot not in finished_parts(store, task.cycle)]
+    untried = (
+        canaries_of(method, task.cycle)
+        if around.index == 0 and believed(store, layout.cycle_folder(task.cycle)) is None
+        else ()
+    )
     progress.planned, progress.done = len(own), len(own) - len(missing)
-    if missing:
+    if (missing or untried) and not _unsound(store, task):
         progress.stage = "designing"
-        await _design_slots(task, around, store, slots=missing, progress=progress, figures=figures)
+        await _design(task, around, store, slots=missing, untried=untried, progress=progress, figures=figures)
     folder = layout.cycle_folder(task.cycle)
     who = f"design-w{around.index}-a{task.attempt:02d}"
     timings.write(store, folder, who, {"design": time.monotonic() - started})
+    if _unsound(store, task):
+        return _stopped(store, task, len(slots), started)
     if around.index != 0:
-        return _summary(store, task, len(own), _parts(store, task.cycle, own), started)
+        return _share(store, task, own, started)
     progress.stage = "waiting for other workers"
     await wait_for_parts(slots, lambda: finished_parts(store, task.cycle))
     progress.stage = "composing"
-    composed, designs = compose_batch(store, task.cycle, task.policy_version, len(slots))
+    composed, designs = compose_batch(
+        store, method, task.cycle, task.policy_version, believed(store, layout.cycle_folder(task.cycle)) or ()
+    )
     final = finish_unit(store, manifests.batch_path(task.cycle), composed)
-    return _summary(store, task, len(slots), designs if final == composed else read_designs(store, final), started)
+    designs = designs if final == composed else read_designs(store, final)
+    return _summary(store, task, final, designs, started)
 
 
-async def _design_slots(
+async def _design(
     task: DesignTask,
     around: Surroundings,
     store: Store,
     *,
     slots: Collection[int],
+    untried: Sequence[tuple[Canary, str]],
     progress: Progress,
     figures: Figures,
 ) -> None:
-    """Design these slots at once and write each one's part as it ends."""
+    """Design these slots and try the gate on these canaries, all at once; each slot's part is written as it ends."""
     method = manifests.read_run(store).method
+    sightings: list[Sighting] = []
     async with servers(task, around, progress, figures) as (engines, sandboxes):
-
-        async def judge(answer: str) -> Judgement:
-            bound = method.environments.verification.max_source_bytes
-            return await verify(answer, sandboxes, method.limits, max_source_bytes=bound)
-
+        judge = await _gate(store, method, task.cycle, sandboxes)
         studio = Studio(
             method=method,
             cycle=task.cycle,
@@ -89,33 +119,68 @@ async def _design_slots(
             show=lambda entry: shown(store, entry, method.environments.memory),
         )
 
-        async def one(slot: int) -> None:
-            designs = await _patiently(studio, slot)
+        async def designed(slot: int) -> None:
+            designs = await _patiently(lambda: design_slot(studio, slot))
             write_designs(store, task.cycle, slot, task.attempt, designs)
             figures.program_drawn(_tokens(designs))
             progress.done += 1
 
-        async with asyncio.TaskGroup() as group:
-            for slot in slots:
-                group.create_task(one(slot))
+        async def tried(canary: Canary, text: str) -> None:
+            async def word(source: str) -> Verdict:
+                return (await judge(f"```python\n{source}```\n", ())).verdict
 
+            sightings.append(await _patiently(lambda: canaries.sight(canary, text, word)))
+            if sightings[-1].false_accept:
+                log.error("the gate accepted %s, which %s had to reject", canary.name, canary.expected)
+                raise GateUnsound
 
-async def _patiently(studio: Studio, slot: int) -> tuple[Design, ...]:
-    """A slot's designs; tried again while sandboxes fail under the gate."""
-    for attempt in range(1, SLOT_ATTEMPTS + 1):
+        work = mixed(method, task.cycle, [*(designed(s) for s in slots), *(tried(*one) for one in untried)])
         try:
-            return await design_slot(studio, slot)
-        except GateUnavailable:
-            if attempt == SLOT_ATTEMPTS:
+            async with asyncio.TaskGroup() as group:
+                for piece in work:
+                    group.create_task(piece)
+        except* GateUnsound:
+            pass
+        finally:
+            if len(sightings) == len(untried) or any(one.false_accept for one in sightings):
+                _kept(store, task, sightings)
+
+
+async def _gate(store: Store, method: MethodConfig, cycle: int, pool: SandboxPool) -> Judge:
+    """The gate of this cycle. Programs and canaries go through the same call."""
+    settings = method.environments.verification
+    known = await asyncio.to_thread(earlier_programs, store, method, cycle)
+    index = await asyncio.to_thread(load_index, settings.contamination.lists, settings.contamination.words)
+
+    async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
+        context = GateContext(max_turns=method.play.max_turns, documents=names, known=known, contamination=index)
+        return await verify(
+            answer, pool, method.limits, settings=settings, domain=method.environments.domain, context=context
+        )
+
+    return judge
+
+
+async def _patiently(do: Callable[[], Awaitable[Done]]) -> Done:
+    """Tried again while sandboxes fail under the gate."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return await do()
+        except (GateUnavailable, canaries.CanaryUnjudged):
+            if attempt == ATTEMPTS:
                 raise
-            await asyncio.sleep(SLOT_PAUSE_SECONDS * attempt)
+            await asyncio.sleep(PAUSE_SECONDS * attempt)
     raise AssertionError("unreachable")
 
 
-def _parts(store: Store, cycle: int, slots: Sequence[int]) -> tuple[Design, ...]:
-    """All tries of these slots."""
-    parts = finished_parts(store, cycle)
-    return tuple(design for slot in slots for design in read_part(store, cycle, parts[slot]))
+def _kept(store: Store, task: DesignTask, sightings: Sequence[Sighting]) -> None:
+    if sightings:
+        write_sightings(store, layout.cycle_folder(task.cycle), task.attempt, sightings)
+
+
+def _unsound(store: Store, task: DesignTask) -> bool:
+    """Whether the gate let a known bad program through in this attempt of the Job, or in a later one."""
+    return unsound_attempt(store, layout.cycle_folder(task.cycle)) >= task.attempt
 
 
 def _tokens(designs: Sequence[Design]) -> int:
@@ -124,21 +189,51 @@ def _tokens(designs: Sequence[Design]) -> int:
 
 
 def _summary(
-    store: Store, task: DesignTask, requested: int, designs: Sequence[Design], started: float
+    store: Store, task: DesignTask, manifest: BatchManifest, designs: Sequence[Design], started: float
 ) -> DesignSummary:
-    """The termination message."""
-    rejected: dict[str, int] = {}
-    for design in designs:
-        if not design.accepted:
-            key = f"{design.stage}/{design.reason}"
-            rejected[key] = rejected.get(key, 0) + 1
+    """The termination message of worker 0, which speaks for all."""
+    return DesignSummary(
+        cycle=task.cycle,
+        requested=manifest.requested,
+        attempts=manifest.attempts,
+        accepted=len(manifest.environments),
+        rejected=dict(sorted(manifest.rejected.items())),
+        canaries=manifest.canaries,
+        seconds=round(time.monotonic() - started, 3),
+        tokens=_tokens(designs),
+        storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
+    )
+
+
+def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -> DesignSummary:
+    """What a worker other than 0 says: of its own slots."""
+    parts = finished_parts(store, task.cycle)
+    designs = [design for slot in own if slot in parts for design in read_part(store, task.cycle, parts[slot])]
+    return DesignSummary(
+        cycle=task.cycle,
+        requested=len(own),
+        attempts=len(designs),
+        accepted=sum(design.accepted for design in designs),
+        rejected=dict(sorted(Counter(f"{d.stage}/{d.reason}" for d in designs if not d.accepted).items())),
+        seconds=round(time.monotonic() - started, 3),
+        tokens=_tokens(designs),
+        storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
+    )
+
+
+def _stopped(store: Store, task: DesignTask, requested: int, started: float) -> DesignSummary:
+    """What is said of a cycle that nothing is admitted of, because the gate is not to be believed."""
+    sightings = read_sightings(store, layout.cycle_folder(task.cycle))[
+        unsound_attempt(store, layout.cycle_folder(task.cycle))
+    ]
     return DesignSummary(
         cycle=task.cycle,
         requested=requested,
-        attempts=len(designs),
-        accepted=sum(design.accepted for design in designs),
-        rejected=dict(sorted(rejected.items())),
+        attempts=0,
+        accepted=0,
+        canaries=canaries.figures(sightings),
+        let_through=tuple(one.canary.name for one in sightings if one.false_accept)[:MAX_NAMES],
         seconds=round(time.monotonic() - started, 3),
-        tokens=_tokens(designs),
+        tokens=0,
         storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
     )

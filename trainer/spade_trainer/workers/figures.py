@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from spade_contracts.metrics import metric
 from spade_contracts.statuses import Outcome
-from spade_sandbox.client import PoolStats
+from spade_sandbox.client import OUTCOMES, PoolStats
 from spade_trainer.assembly import SampleRole
 from spade_trainer.store.episodes import Episode
 
@@ -21,6 +21,7 @@ class Figures:
     episode_return: Histogram
     episodes: Counter
     sessions: Gauge
+    sessions_ended: Counter
     step_seconds: Histogram
     tokens: Counter
 
@@ -35,6 +36,10 @@ class Figures:
     def program_drawn(self, tokens: int) -> None:
         """Count the tokens of a designer's answers and hints."""
         self.tokens.labels(SampleRole.DESIGNER.value).inc(tokens)
+
+    def session_ended(self, outcome: str) -> None:
+        """Count a sandbox session."""
+        self.sessions_ended.labels(outcome).inc()
 
     def show_sessions(self, stats: PoolStats) -> None:
         """Show the sandbox sessions as they are now."""
@@ -65,6 +70,7 @@ def new_figures() -> Figures:
         episode_return=histogram("spade_episode_return"),
         episodes=counter("spade_worker_episodes_total"),
         sessions=Gauge(sessions.name, sessions.help, sessions.labels, registry=registry),
+        sessions_ended=counter("spade_sandbox_sessions_ended_total"),
         step_seconds=histogram("spade_sandbox_step_seconds"),
         tokens=counter("spade_worker_tokens_total"),
     )
@@ -72,6 +78,8 @@ def new_figures() -> Figures:
         figures.episode_return.labels(label(hinted))
         for outcome in Outcome:
             figures.episodes.labels(outcome.value, label(hinted))
+    for ended in OUTCOMES:
+        figures.sessions_ended.labels(ended)
     for role in SampleRole:
         figures.tokens.labels(role.value)
     figures.show_sessions(PoolStats())

@@ -1,7 +1,7 @@
-"""`spade-worker prepare | design | play | beacon`: the processes of the Jobs, and the beacon.
+"""`spade-worker prepare | design | play | verify | beacon`: the processes of the Jobs, and the beacon.
 
 Exit codes: 0 the task is done (a refused preparation too: its result says so); 1 infrastructure failed, trying again
-can help; 2 it cannot. The termination message is the task's summary as JSON, also after a failure of design or play.
+can help; 2 it cannot. The termination message is the task's summary as JSON, also after a failure of all but prepare.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from spade_contracts.errors import InvalidInput, SpadeError
 from spade_contracts.isolation import TARGETS_PATH
 from spade_contracts.ports import ENGINE_DATA
-from spade_contracts.statuses import DesignSummary, PlaySummary
-from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, Task
+from spade_contracts.statuses import DesignSummary, PlaySummary, VerifySummary
+from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, Task, VerifyTask
 from spade_trainer.workers.surroundings import Surroundings, from_environment, leave_message, read_task
 
 DONE, AGAIN, NEVER = 0, 1, 2
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one process; returns its exit code."""
     defaults = from_environment()
     parser = argparse.ArgumentParser(prog="spade-worker", description=__doc__)
-    parser.add_argument("role", choices=("prepare", "design", "play", "beacon"))
+    parser.add_argument("role", choices=("prepare", "design", "play", "verify", "beacon"))
     parser.add_argument("--task", type=Path, default=defaults.task, help="the task, as JSON")
     parser.add_argument("--tokens", type=Path, default=defaults.tokens, help="folder with one token file per door")
     parser.add_argument("--index", type=int, default=defaults.index, help="which worker of the Job this is")
@@ -105,8 +105,8 @@ def _done(task: Task, around: Surroundings) -> BaseModel:
     return _loop(_with_status(task, around))
 
 
-async def _with_status(task: DesignTask | PlayTask, around: Surroundings) -> BaseModel:
-    """Design or play, with an open status port beside it."""
+async def _with_status(task: DesignTask | PlayTask | VerifyTask, around: Surroundings) -> BaseModel:
+    """Design, play or verify, with an open status port beside it."""
     from prometheus_client import generate_latest
 
     from spade_trainer.workers.design import design
@@ -114,6 +114,7 @@ async def _with_status(task: DesignTask | PlayTask, around: Surroundings) -> Bas
     from spade_trainer.workers.play import play
     from spade_trainer.workers.progress import Progress
     from spade_trainer.workers.status_port import serve_status
+    from spade_trainer.workers.verify import verify_programs
 
     progress, figures = Progress(uuid.uuid4().hex), new_figures()
 
@@ -124,6 +125,8 @@ async def _with_status(task: DesignTask | PlayTask, around: Surroundings) -> Bas
     async with serve_status(around.status_port, progress.status, metrics):
         if isinstance(task, DesignTask):
             summary: BaseModel = await design(task, around, progress, figures)
+        elif isinstance(task, VerifyTask):
+            summary = await verify_programs(task, around, progress, figures)
         else:
             summary = await play(task, around, progress, figures)
         progress.stage = "finished"
@@ -142,6 +145,10 @@ def _failed(task: Task | None, text: str, seconds: float) -> BaseModel | None:
             tokens=0,
             storage_uri=task.run.storage_uri,
             error=text,
+        )
+    if isinstance(task, VerifyTask):
+        return VerifySummary(
+            programs=0, accepted=0, seconds=round(seconds, 3), storage_uri=task.run.storage_uri, error=text
         )
     if isinstance(task, PlayTask):
         return PlaySummary(

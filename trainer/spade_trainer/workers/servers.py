@@ -1,9 +1,9 @@
-"""The servers that design and play workers talk to: the run's engines and its sandboxes."""
+"""The servers that workers talk to: the run's engines, and the sandboxes of a run or stand-alone EnvBatch."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from spade_contracts.tasks import DesignTask, PlayTask
+from spade_contracts.tasks import DesignTask, PlayTask, VerifyTask
 from spade_contracts.tokens import Door
 from spade_sandbox.client import SandboxPool
 from spade_trainer.play.engine_client import EnginePool
@@ -21,8 +21,25 @@ async def servers(
     Raises InvalidInput if a token is not mounted.
     """
     engine_token = read_token(around.tokens, Door.ENGINE_DATA)
-    sandbox_token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
-    sandboxes = SandboxPool(task.sandbox_host.split(","), sandbox_token, observe_step=figures.step_seconds.observe)
-    progress.sandboxes = sandboxes.stats
-    async with EnginePool(task.engine_host, engine_token) as engines, sandboxes:
-        yield engines, sandboxes
+    async with (
+        EnginePool(task.engine_host, engine_token) as engines,
+        sandboxes(task, around, progress, figures) as pool,
+    ):
+        yield engines, pool
+
+
+@asynccontextmanager
+async def sandboxes(
+    task: DesignTask | PlayTask | VerifyTask, around: Surroundings, progress: Progress, figures: Figures
+) -> AsyncIterator[SandboxPool]:
+    """The sandboxes alone. Raises InvalidInput if the token is not mounted."""
+    token = read_token(around.tokens, Door.SANDBOX_SESSIONS)
+    pool = SandboxPool(
+        task.sandbox_host.split(","),
+        token,
+        observe_step=figures.step_seconds.observe,
+        observe_session=figures.session_ended,
+    )
+    progress.sandboxes = pool.stats
+    async with pool:
+        yield pool

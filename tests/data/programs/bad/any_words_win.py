@@ -1,4 +1,4 @@
-# expect: controls/wins_by_malformed
+# expect: controls/wins_by_null
 import random
 
 class BadEnv:

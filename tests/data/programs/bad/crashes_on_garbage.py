@@ -1,4 +1,4 @@
-# expect: controls/crash
+# expect: contract/crash
 import random
 
 class BadEnv:

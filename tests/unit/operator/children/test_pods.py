@@ -126,7 +126,7 @@ def test_draining_sandboxes_have_time() -> None:
 def test_a_pool_sized_by_others_has_no_number_of_replicas() -> None:
     from spade_operator.children.sandbox import sandbox_deployment
 
-    (external,) = sandbox_deployment(RUN, make_site(), None)
+    (external,) = sandbox_deployment(RUN.owner, make_site(), None)
     assert "replicas" not in external["spec"]
 
 

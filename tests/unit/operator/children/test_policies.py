@@ -13,7 +13,7 @@ from spade_operator.children.policies import network_policies
 
 RUN = make_run()
 SITE = make_site(egress_cidrs=("192.0.2.0/24",), monitoring_namespace="monitoring")
-POLICIES = network_policies(RUN, SITE)
+POLICIES = network_policies(RUN.owner, SITE)
 
 Pod = tuple[str, dict[str, str]]
 """Namespace and labels."""
@@ -24,7 +24,7 @@ DNS: Pod = ("kube-system", {"k8s-app": "kube-dns"})
 
 
 def member(role: Role, run: str = "mini", namespace: str = "default") -> Pod:
-    labels = role_selector(RUN, role) | {keys.RUN: run}
+    labels = role_selector(RUN.owner, role) | {keys.RUN: run}
     return namespace, labels
 
 
@@ -142,7 +142,7 @@ def test_sandboxes_are_never_scraped() -> None:
 def test_nobody_scrapes_where_no_namespace_may() -> None:
     from_anywhere = [
         rule
-        for policy in network_policies(RUN, make_site())
+        for policy in network_policies(RUN.owner, make_site())
         for rule in policy["spec"]["ingress"]
         if not rule.get("from")
     ]
@@ -163,7 +163,7 @@ def test_trusted_roles_resolve_names_and_reach_the_sites_addresses(role: Role) -
 
 
 def test_an_installation_may_manage_its_network_itself() -> None:
-    assert network_policies(RUN, make_site(manage_network_policies=False)) == []
+    assert network_policies(RUN.owner, make_site(manage_network_policies=False)) == []
 
 
 @pytest.mark.parametrize("role", Role)

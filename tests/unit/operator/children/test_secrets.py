@@ -15,7 +15,7 @@ def data(**settings: Any) -> dict[str, dict[str, str]]:
     """Secret name → key → text."""
     return {
         secret["metadata"]["name"]: {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
-        for secret in token_secrets(make_run(**settings), SITE)
+        for secret in token_secrets(make_run(**settings).owner, SITE)
     }
 
 

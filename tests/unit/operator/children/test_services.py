@@ -6,7 +6,7 @@ from tests.support.children import make_run, make_site, workloads
 
 from spade_operator.children.services import services
 
-SERVICES: dict[str, dict[str, Any]] = {item["metadata"]["name"]: item["spec"] for item in services(make_run())}
+SERVICES: dict[str, dict[str, Any]] = {item["metadata"]["name"]: item["spec"] for item in services(make_run().owner)}
 
 
 def test_services_are_named_for_their_roles() -> None:

@@ -1,5 +1,6 @@
 """A slot is tried until the gate accepts; what was drawn is kept as drawn, and the hint never is trained."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from tests.unit.trainer.fakes import scripted
 
 from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.errors import InvalidInput
-from spade_contracts.verdicts import Reason, Stage, accepted, rejected
+from spade_contracts.verdicts import Exchange, Operation, Reason, Stage, Trace, accepted, rejected
 from spade_sandbox.verify import Judgement
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.design.compose import compose_batch
@@ -40,11 +41,11 @@ def script(prompt: str, request: GenerateRequest) -> str:
     return "  Look left. " if is_hint(prompt) else f"```python\nclass G{request.seed}Env: pass\n```"
 
 
-def judging(*verdicts: Any) -> Callable[[str], Any]:
+def judging(*verdicts: Any) -> Callable[[str, tuple[str, ...]], Any]:
     """A gate that gives these verdicts in turn."""
     left = list(verdicts)
 
-    async def judge(answer: str) -> Judgement:
+    async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
         verdict = left.pop(0)
         return Judgement(verdict, answer.split("\n")[1] + "\n" if "```" in answer else None)
 
@@ -68,7 +69,8 @@ def studio(chat: Chat, judge: Any, **changes: Any) -> Studio:
     return Studio(**{**fields, **changes})
 
 
-SYNTAX = rejected(Stage.PARSE, Reason.SYNTAX, "line 1", ("evidence",))
+TRACE = Trace(max_turns=3, exchanges=(Exchange(op=Operation.RESET, seed=1, answer="{}"),))
+SYNTAX = rejected(Stage.PARSE, Reason.SYNTAX, "line 1", (TRACE,), {"M0": "passed", "cpu_seconds": 0.5})
 
 
 async def test_a_slot_is_tried_with_new_documents_until_a_program_is_accepted(chat: Chat) -> None:
@@ -77,7 +79,8 @@ async def test_a_slot_is_tried_with_new_documents_until_a_program_is_accepted(ch
     assert [d.accepted for d in designs] == [False, False, True]
     assert [d.attempt for d in designs] == [0, 1, 2]
     assert [(d.stage, d.reason) for d in designs[:1]] == [("parse", "syntax")]
-    assert designs[0].evidence == ("evidence",)
+    assert [Trace.model_validate(trace) for trace in json.loads(designs[0].evidence)] == [TRACE]
+    assert json.loads(designs[0].facts) == {"M0": "passed"}
     assert len({d.document_id for d in designs}) > 1
     assert len({request.seed for request in requests}) == 4
     assert {d.skill for d in designs} == {SKILLS[1]}
@@ -150,6 +153,9 @@ async def test_a_slot_gives_the_same_designs_whenever_it_is_designed(chat: Chat)
     assert [(d.document_id, d.program, d.hint) for d in one] == [(d.document_id, d.program, d.hint) for d in other]
 
 
+CONFIG = method(environments={"per_cycle": 3, "verification": {"stages": ()}})
+
+
 async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, tmp_path: Path) -> None:
     made = {
         0: await design_slot(studio(chat, judging(SYNTAX, accepted())), 0),
@@ -161,7 +167,7 @@ async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, t
         store = open_store((tmp_path / name).as_uri())
         for slot in slots:
             write_designs(store, 1, slot, 0, made[slot])
-        manifest, _ = compose_batch(store, 1, 2, 3)
+        manifest, _ = compose_batch(store, CONFIG, 1, 2, ())
         contents.append(canonical_json(manifest))
         for environment in manifest.environments:
             assert read_program(store, 1, environment.file) == made[environment.slot][-1].program
@@ -172,4 +178,4 @@ async def test_the_manifest_of_a_cycle_depends_on_its_designs_only(chat: Chat, t
 
 async def test_a_cycle_with_a_missing_slot_has_no_manifest(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
-        compose_batch(open_store(tmp_path.as_uri()), 1, 2, 3)
+        compose_batch(open_store(tmp_path.as_uri()), CONFIG, 1, 2, ())

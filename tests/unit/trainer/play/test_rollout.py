@@ -4,19 +4,23 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.trainer.builders import design, episode, method, write_cycle
+from tests.unit.trainer.builders import design, episode, method, run_manifest, write_cycle
 
 from spade_contracts.config.method import Profile
+from spade_contracts.config.play import Retirement
 from spade_contracts.config.switches import EnvironmentFaultCredit
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.manifests import EnvironmentEntry, EnvironmentReturns, RolloutManifest
 from spade_contracts.statuses import Outcome
+from spade_contracts.verdicts import VerifierFailure
+from spade_trainer.assembly import assemble
 from spade_trainer.play import scheduler
 from spade_trainer.play.compose import compose_rollout, returns_of
 from spade_trainer.play.episode import EpisodePlan
@@ -24,7 +28,8 @@ from spade_trainer.play.plan import GroupPlan, environments_of, plan_group, plan
 from spade_trainer.play.retirement import retires
 from spade_trainer.play.scheduler import EnvironmentLost, play_groups
 from spade_trainer.store.episodes import Episode, write_episodes
-from spade_trainer.store.manifests import canonical_json
+from spade_trainer.store.manifests import canonical_json, rollout_path
+from spade_trainer.store.manifests import write as write_manifest
 from spade_trainer.store.objects import open_store
 
 
@@ -89,8 +94,63 @@ def test_a_retired_environment_is_not_played_again(tmp_path: Path) -> None:
 )
 def test_a_program_that_fails_half_of_its_plays_is_retired(returns: tuple[float | None, ...], retired: bool) -> None:
     plays = [episode("c0001-s000", play, value) for play, value in enumerate(returns)]
-    assert retires(plays, EnvironmentFaultCredit.DESIGNER) is retired
-    assert retires(plays, EnvironmentFaultCredit.PLAYER) is False
+    player_pays = method(switches={"environment_fault_credit": EnvironmentFaultCredit.PLAYER})
+    assert retires(method(), plays, ()) is retired
+    assert retires(method(play={"retire": "Never"}), plays, ()) is False
+    assert retires(player_pays, plays, ()) is False
+
+
+@pytest.mark.parametrize(
+    ("suspect", "by_setting"),
+    [
+        ((), (False, False, False)),
+        ((VerifierFailure.REWARD_CONCENTRATION,), (False, False, True)),
+        ((VerifierFailure.ONE_TRANSCRIPT_WINS,), (False, True, True)),
+        ((VerifierFailure.SUCCESS_WITHOUT_CHANGE, VerifierFailure.REWARD_CONCENTRATION), (False, True, True)),
+    ],
+)
+def test_the_setting_says_which_suspects_are_not_played_again(
+    suspect: tuple[VerifierFailure, ...], by_setting: tuple[bool, ...]
+) -> None:
+    plays = [episode("c0001-s000", play, 1.0) for play in range(4)]
+    found = tuple(retires(method(play={"retire": setting.value}), plays, suspect) for setting in Retirement)
+    assert found == by_setting
+    assert retires(method(Profile.PAPER), plays, suspect) is False
+
+
+def won_alike(environment: str) -> list[Episode]:
+    """Four plays that the same words won from four seeds."""
+    return [replace(episode(environment, play, 1.0), actions=("open sesame",)) for play in range(4)]
+
+
+def test_a_suspect_is_marked_in_the_manifest_counted_and_not_planned_again(tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    batch = write_cycle(store, 1, [design(1, slot, "A") for slot in range(2)])
+    write_episodes(store, 2, 0, 0, won_alike("c0001-s000"))
+    write_episodes(store, 2, 1, 0, [episode("c0001-s001", play, float(play % 2)) for play in range(4)])
+    manifest, _ = compose_rollout(store, method(), 2, 2, batch.environments)
+    assert [(e.suspect, e.retired) for e in manifest.environments] == [
+        ((VerifierFailure.ONE_TRANSCRIPT_WINS,), True),
+        ((), False),
+    ]
+    assert manifest.verifier_failures == {"one_transcript_wins": 1}
+    assert [e.slot for e in environments_of(batch, [manifest])] == [1]
+
+
+def test_a_cycle_whose_environments_are_all_retired_is_played_on_without_any(tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    settings = method(environments={"per_cycle": 1})
+    batch = write_cycle(store, 1, [design(1, 0, "A")])
+    write_episodes(store, 2, 0, 0, won_alike("c0001-s000"))
+    first, _ = compose_rollout(store, settings, 2, 2, batch.environments)
+    second, episodes = compose_rollout(store, settings, 3, 3, environments_of(batch, [first]))
+    assert (second.planned, second.environments, episodes) == (0, (), ())
+    for manifest in (first, second):
+        write_manifest(store, rollout_path(manifest.rollout), manifest)
+    later = assemble(store, run_manifest(settings), 3)
+    assert later.player_samples == 0
+    due = assemble(store, run_manifest(settings), 3, last_rollout=True)
+    assert [sample.id for sample in due.samples] == ["c0001-s000/design"], "its window is the one rollout that saw it"
 
 
 def group(slot: int, plays: int = 3) -> GroupPlan:

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from tests.unit.trainer.builders import method
 
+from spade_contracts.config import SandboxLimits
+from spade_contracts.config.environments import Domain
+from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.errors import InfrastructureFault, InvalidInput, ManifestMissing
-from spade_contracts.statuses import DesignSummary, PlaySummary, PrepareResult
-from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef
+from spade_contracts.statuses import DesignSummary, PlaySummary, PrepareResult, VerifySummary
+from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef, VerifyTask
 from spade_trainer.store.objects import create, open_store
 from spade_trainer.workers.main import AGAIN, DONE, NEVER, judged, main
 from spade_trainer.workers.parts import PartsMissing, wait_for_parts
@@ -51,7 +54,7 @@ def run_ref(tmp_path: Path) -> RunRef:
     return RunRef(namespace="default", name="mini", uid="u", storage_uri=(tmp_path / "storage").as_uri())
 
 
-def written(tmp_path: Path, task: PrepareTask | DesignTask | PlayTask) -> str:
+def written(tmp_path: Path, task: PrepareTask | DesignTask | PlayTask | VerifyTask) -> str:
     path = tmp_path / "task.json"
     path.write_text(task.model_dump_json())
     return str(path)
@@ -89,6 +92,23 @@ def test_storage_of_another_version_is_not_tried_again(tmp_path: Path, message: 
     task = DesignTask(**fields)
     assert main(["design", "--task", written(tmp_path, task), "--status-port", "0"]) == NEVER
     assert "run.json" in DesignSummary.model_validate_json(message.read_bytes()).error
+
+
+def test_programs_that_are_not_there_are_told_of_and_not_tried_again(tmp_path: Path, message: Path) -> None:
+    task = VerifyTask(
+        run=run_ref(tmp_path),
+        programs_uri=(tmp_path / "nowhere").as_uri(),
+        domain=Domain.GAMES,
+        settings=VerificationSettings(),
+        limits=SandboxLimits(),
+        attempt=0,
+        workers=1,
+        sandbox_host="127.0.0.1:1",
+    )
+    assert main(["verify", "--task", written(tmp_path, task), "--status-port", "0"]) == NEVER
+    summary = VerifySummary.model_validate_json(message.read_bytes())
+    assert "nowhere: cannot be read" in summary.error
+    assert summary.programs == 0
 
 
 @pytest.mark.parametrize("content", [None, "{}", '{"kind": "dance"}', "not json"])

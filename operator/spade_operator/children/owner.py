@@ -1,0 +1,98 @@
+"""What builders know of the object they build for: a SpadeRun, or an EnvBatch without one."""
+
+from dataclasses import dataclass
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
+from spade_contracts.resources.pods import PodSettings
+from spade_contracts.resources.run_parts import SandboxSpec, StorageSpec
+from spade_contracts.tasks import RunRef
+from spade_operator.children.names import claim_name, pool_family
+
+STORAGE_MOUNT = "/storage"
+POOL_ROLES = frozenset({Role.SANDBOX, Role.BEACON, Role.WORKER})
+WORKER_RESTARTS = 5
+"""Of a stand-alone EnvBatch that does not say."""
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The object of ours that owns a child."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class Owner:
+    """An object of ours that has pods, tokens, policies and storage of its own."""
+
+    namespace: str
+    name: str
+    """Of the family: label and beginning of every child's name."""
+    uid: str
+    parent: Parent
+    roles: frozenset[Role]
+    """Roles that it ever has pods of."""
+    sandbox: SandboxSpec
+    storage: StorageSpec
+    worker_pod: PodSettings
+    worker_restarts: int
+    """Lost worker pods in one Job before it fails."""
+
+    @property
+    def claim(self) -> str:
+        """The claim that its pods mount."""
+        return self.storage.claim_name or claim_name(self.name)
+
+    @property
+    def storage_uri(self) -> str:
+        """Its folder in run storage, as pods see it."""
+        return f"file://{STORAGE_MOUNT}/{self.namespace}/{self.name}"
+
+    @property
+    def ref(self) -> RunRef:
+        """What tasks say of it."""
+        return RunRef(namespace=self.namespace, name=self.name, uid=self.uid, storage_uri=self.storage_uri)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A SpadeRun with its parsed spec."""
+
+    namespace: str
+    name: str
+    uid: str
+    spec: SpadeRunSpec
+
+    @property
+    def owner(self) -> Owner:
+        """The run as builders of shared roles see it."""
+        return Owner(
+            namespace=self.namespace,
+            name=self.name,
+            uid=self.uid,
+            parent=Parent("SpadeRun", self.name, self.uid),
+            roles=frozenset(Role),
+            sandbox=self.spec.sandbox,
+            storage=self.spec.storage,
+            worker_pod=self.spec.workers.pod,
+            worker_restarts=self.spec.workers.restarts,
+        )
+
+
+def pool_owner(namespace: str, name: str, uid: str, spec: EnvBatchSpec) -> Owner:
+    """A stand-alone EnvBatch as builders see it."""
+    claim = spec.storage.claim_name if spec.storage is not None else None
+    return Owner(
+        namespace=namespace,
+        name=pool_family(name),
+        uid=uid,
+        parent=Parent("EnvBatch", name, uid),
+        roles=POOL_ROLES,
+        sandbox=spec.sandbox or SandboxSpec(),
+        storage=StorageSpec(claim_name=claim),
+        worker_pod=spec.pod or PodSettings(),
+        worker_restarts=WORKER_RESTARTS if spec.restarts is None else spec.restarts,
+    )

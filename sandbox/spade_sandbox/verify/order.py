@@ -1,0 +1,199 @@
+"""Stage `order`: what is nearly the solution must not win (M5, M6, M7, M10, and M11 as far as it needs the solution).
+
+Only what a correct verifier can never accept rejects: a step less than the program itself names, a meaningless value in
+the place of one that is needed, several actions at once, another order where the program says that order matters, one
+transcript from every seed. That a single step is not needed, or that order is free, is common and only said.
+"""
+
+import re
+from collections.abc import Callable, Coroutine
+
+from spade_contracts.config.environments import Domain
+from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_sandbox.verify import actions
+from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
+from spade_sandbox.verify.moves import Episode, Move, Solved
+from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.tool_order import check_tool_order
+from spade_sandbox.verify.trial import Program, Trial
+
+STAGE = Stage.ORDER
+MAX_POSITIONS = 3
+ORDERED = re.compile(
+    r"\bin (?:this|that|(?:the|its|their) (?:right|correct|given|exact|same|proper|following|shown|secret)) order\b"
+    r"|\border matters\b|\bin (?:the )?(?:right |correct |exact |hidden |secret )?sequence\b"
+    r"|\b(?:right|correct|exact|secret|hidden|proper) (?:order|sequence)\b",
+    re.IGNORECASE,
+)
+FREE = re.compile(r"\b(?:any|whatever|no particular) order\b|\border does(?: not|n't) matter\b", re.IGNORECASE)
+
+
+async def check_order(program: Program) -> Verdict | None:
+    """None if nothing but the solution, or another honest way, wins."""
+    if program.solved is None:
+        for name in ("M5", "M6", "M7", "M10"):
+            program.facts[name] = NO_SOLUTION
+        return None
+    checks = (*SHARED, *(TOOLS if program.domain is Domain.TOOLS else GAMES))
+    async with program.session("order") as trial:
+        for name, check in checks:
+            rejection = await run_check(program, name, check(trial, program.solved))
+            if rejection is not None:
+                return rejection
+    return None
+
+
+async def _cross_seed(trial: Trial, solved: Solved) -> Verdict | None:
+    """M10: one seed's solution from all the others."""
+    program = trial.program
+    own, *others = program.seeds
+    for seed in others:
+        episode = await play(trial, seed, solved.moves[own])
+        if not episode.won:
+            return None
+    message = f"the solution of seed {own} wins from all of {len(others)} other seeds"
+    return await _rejection(trial, episode, Reason.WINS_CROSS_SEED, message)
+
+
+async def _early(trial: Trial, solved: Solved) -> Verdict | None:
+    """M5, the end: without its last move the solution must not win, if every move is one the program asked for."""
+    if not (solved.exact and solved.early):
+        return None
+    program = trial.program
+    episode = await play(trial, program.seeds[0], solved.moves[program.seeds[0]])
+    message = f"the program's own solution wins after {len(episode.moves)} moves, before its end, from every seed"
+    return await _rejection(trial, episode, Reason.WINS_TRUNCATED, message)
+
+
+async def _several(trial: Trial, solved: Solved) -> Verdict | None:
+    """M11 with the solution: one action that holds the right ones between others."""
+    for seed, moves in solved.moves.items():
+        text = actions.several_at_once([move.action for move in moves], actions.repeatable(seed))
+        episode = await play(trial, seed, [Move(text)])
+        if not episode.won:
+            return None
+    return await _rejection(
+        trial, episode, Reason.WINS_BY_MALFORMED, "one action that holds the right ones among others"
+    )
+
+
+async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
+    """M7: a meaningless value in the place of one that is needed."""
+    program = trial.program
+    seed = program.seeds[0]
+    moves = solved.moves[seed]
+    for position in positions(len(moves)):
+        wrong = Move(actions.misdirected(moves[position].action))
+        episode = await play(trial, seed, [*moves[:position], wrong, *moves[position + 1 :]])
+        if episode.won and not (await play(trial, seed, without(moves, position))).won:
+            message = f"{wrong} wins in the place of {moves[position]}, which is needed there"
+            return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+    return None
+
+
+async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
+    """M6: another order wins only where the program does not say that order matters."""
+    program = trial.program
+    wins: list[Episode] = []
+    for seed, moves in tuple(solved.moves.items())[:2]:
+        for other in other_orders(moves, seed):
+            episode = await play(trial, seed, other)
+            if not episode.won:
+                continue
+            wins.append(episode)
+            break
+        else:
+            program.facts["M6"] = PASSED if len(set(moves)) > 1 else "does not apply: the solution has one order"
+            return None
+    if not wins:
+        return None
+    program.facts["order_free"] = 1.0
+    said = "\n".join(text for episode in program.episodes for text in (episode.opening, *_texts(episode)))
+    found = None if FREE.search(said) else ORDERED.search(said)
+    if found is None:
+        program.facts["M6"] = f"{PASSED}: another order wins too, and the program does not say that order matters"
+        return None
+    message = f"another order of the solution wins, although the program says {found.group(0)!r}"
+    return await _rejection(trial, wins[-1], Reason.WINS_SHUFFLED, message)
+
+
+async def _shortened(trial: Trial, solved: Solved) -> Verdict | None:
+    """M5, the rest: a step that the program pays and remembers as done must be needed."""
+    program = trial.program
+    seed = program.seeds[0]
+    moves = solved.moves[seed]
+    redundant = 0
+    for position in positions(len(moves) - 1):
+        episode = await play(trial, seed, without(moves, position))
+        if not episode.won:
+            continue
+        redundant += 1
+        if await _counts_as_done(trial, seed, moves, position) and await _redundant_elsewhere(
+            trial, solved, moves[position]
+        ):
+            message = f"the solution wins without {moves[position]}, which the program pays and remembers as done"
+            return await _rejection(trial, episode, Reason.WINS_TRUNCATED, message)
+    program.facts["redundant_steps"] = float(redundant)
+    return None
+
+
+async def _counts_as_done(trial: Trial, seed: int, moves: tuple[Move, ...], position: int) -> bool:
+    """Whether a move raises the reward and turns an attribute of the program from False to True."""
+    episode = await begin(trial, seed)
+    for move in moves[:position]:
+        await make(trial, episode, move)
+    reward = episode.outcomes[-1].reward if episode.outcomes else 0.0
+    before = (await trial.inspect()).values
+    outcome = await make(trial, episode, moves[position])
+    after = (await trial.inspect()).values
+    turned = any(before.get(name) == "False" and value == "True" for name, value in after.items())
+    return turned and outcome.reward > reward
+
+
+async def _redundant_elsewhere(trial: Trial, solved: Solved, move: Move) -> bool:
+    """Whether the same move is in the other seeds' solutions and not needed there either."""
+    for seed, moves in tuple(solved.moves.items())[1:]:
+        if move not in moves[:-1] or not (await play(trial, seed, without(moves, moves.index(move)))).won:
+            return False
+    return len(solved.moves) > 1
+
+
+def positions(length: int) -> tuple[int, ...]:
+    """Some positions of a sequence, the last first."""
+    if length <= 0:
+        return ()
+    return tuple(dict.fromkeys(min(length - 1, round(share * (length - 1))) for share in (1.0, 0.0, 0.5)))[
+        :MAX_POSITIONS
+    ]
+
+
+def without(moves: tuple[Move, ...], position: int) -> tuple[Move, ...]:
+    """The moves without one of them."""
+    return (*moves[:position], *moves[position + 1 :])
+
+
+def other_orders(moves: tuple[Move, ...], seed: int) -> list[tuple[Move, ...]]:
+    """The reverse order and a shuffle, as far as they differ."""
+    shuffled = list(moves)
+    actions.repeatable(seed).shuffle(shuffled)
+    return [order for order in dict.fromkeys((moves[::-1], tuple(shuffled))) if order != moves]
+
+
+def _texts(episode: Episode) -> list[str]:
+    return [outcome.text for outcome in episode.outcomes]
+
+
+async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: str) -> Verdict:
+    evidence = await demonstrated(trial.program, trial, episode)
+    return trial.program.rejection(STAGE, reason, message[:500], evidence)
+
+
+OrderCheck = Callable[[Trial, Solved], Coroutine[None, None, Verdict | None]]
+SHARED: tuple[tuple[str, OrderCheck], ...] = (("M10", _cross_seed), ("M5", _early))
+GAMES: tuple[tuple[str, OrderCheck], ...] = (
+    ("M11", _several),
+    ("M7", _misdirected),
+    ("M6", _shuffled),
+    ("M5", _shortened),
+)
+TOOLS: tuple[tuple[str, OrderCheck], ...] = (("M7", check_tool_order),)

@@ -1,0 +1,101 @@
+"""Stage `solution` (M4): the program's own solution must win, twice in the same way, and from more than one seed.
+
+A solution in the form asked for that does not win is a rejection. One in another form may have been misread, so the
+program is then judged without it, unless the settings ask for a solution; the verdict says which it was.
+"""
+
+from spade_contracts.config.verification import SolutionRule
+from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, UNFINISHED
+from spade_sandbox.verify.moves import Episode, Move, Solved
+from spade_sandbox.verify.playing import demonstrated, play
+from spade_sandbox.verify.solutions import Reading, readings
+from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
+
+STAGE = Stage.SOLUTION
+SEEDS = 3
+"""Seeds whose solutions are played; the first one twice."""
+
+
+async def check_solution(program: Program) -> Verdict | None:
+    """None if the solution wins, or if there is none and the settings let that pass."""
+    try:
+        return await _check(program)
+    except OutOfSteps:
+        program.facts["M4"] = UNFINISHED
+        return None
+
+
+async def _check(program: Program) -> Verdict | None:
+    seed = program.seeds[0]
+    read = readings(program.solutions.get(seed, ""), program.domain)
+    if not read:
+        program.facts["solution_form"] = "none"
+        return _without(program, str(program.facts.get("solution", "it gives no text that can be read as actions")))
+    async with program.session("M4: own solution") as trial:
+        reading, first = await _winning(trial, seed, read)
+        if not first.won and read[0].exact:
+            return await _failure(trial, first)
+    if not first.won:
+        program.facts["solution_form"] = "unreadable"
+        return _without(program, f"read as {' or '.join(one.form for one in read)} it does not win")
+    program.facts["solution_form"] = reading.form
+    async with program.session("M4: own solution again") as again:
+        second = await play(again, seed, reading.moves)
+        if second.outcomes != first.outcomes:
+            message = "the program's own solution wins once and is answered otherwise the second time"
+            return program.rejection(STAGE, Reason.SOLUTION_UNSTABLE, message, trial.trace, again.trace)
+        solved = {seed: _won_by(first)}
+        early = [len(first.moves) < len(reading.moves)]
+        for other in program.seeds[1:SEEDS]:
+            another = await _another(again, other, reading)
+            if another is None:
+                continue
+            if not another.won and reading.exact:
+                return await _failure(again, another)
+            if another.won:
+                solved[other] = _won_by(another)
+                early.append(len(another.moves) < len(_read_alike(program, other, reading)))
+    program.solved = Solved(reading.exact, solved, early=all(early))
+    program.facts["solution_steps"] = float(len(first.moves))
+    program.facts["M4"] = PASSED if len(solved) == SEEDS else f"{PASSED} from {len(solved)} of {SEEDS} seeds"
+    return None
+
+
+async def _winning(trial: Trial, seed: int, read: tuple[Reading, ...]) -> tuple[Reading, Episode]:
+    """The first reading that wins, or the last one tried."""
+    for reading in read:
+        episode = await play(trial, seed, reading.moves)
+        if episode.won:
+            break
+    return reading, episode
+
+
+async def _another(trial: Trial, seed: int, reading: Reading) -> Episode | None:
+    moves = _read_alike(trial.program, seed, reading)
+    return await play(trial, seed, moves) if moves else None
+
+
+def _read_alike(program: Program, seed: int, reading: Reading) -> tuple[Move, ...]:
+    """Another seed's solution, read in the same way."""
+    read = readings(program.solutions.get(seed, ""), program.domain)
+    return next((one.moves for one in read if one.form == reading.form), ())
+
+
+def _won_by(episode: Episode) -> tuple[Move, ...]:
+    return tuple(episode.moves)
+
+
+def _without(program: Program, why: str) -> Verdict | None:
+    program.facts["M4"] = f"{NO_SOLUTION} ({why})"
+    if program.settings.solution is SolutionRule.REQUIRED:
+        return program.rejection(STAGE, Reason.NO_SOLUTION, f"no solution that can be replayed: {why}")
+    return None
+
+
+async def _failure(trial: Trial, episode: Episode) -> Verdict:
+    last = episode.outcomes[-1]
+    ends = "ends the episode" if last.over else "does not end the episode"
+    message = f"the program's own solution {ends} with reward {last.reward:g} after {len(episode.moves)} moves"
+    evidence = await demonstrated(trial.program, trial, episode)
+    return trial.program.rejection(STAGE, Reason.SOLUTION_FAILS, message, evidence)

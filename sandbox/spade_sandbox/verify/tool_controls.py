@@ -1,0 +1,232 @@
+"""Stage `controls` for tool environments: nothing may complete an instruction but what the instruction asks for.
+
+A criterion that holds at reset, and one that an unrelated tool completes, reject without appeal. A tool is unrelated
+when the program's own solution never uses it, or when the call is aimed at nothing that exists and fails.
+"""
+
+from collections.abc import Callable, Coroutine
+from itertools import cycle, islice
+from random import Random
+
+from spade_contracts.protocol import Criterion
+from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_sandbox.client import Tool
+from spade_sandbox.verify import actions
+from spade_sandbox.verify.arguments import drawn, meaningless
+from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
+from spade_sandbox.verify.moves import Episode, Move
+from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solutions import DONE, readings
+from spade_sandbox.verify.trial import Program, Trial
+
+STAGE = Stage.CONTROLS
+ToolCheck = Callable[[Trial], Coroutine[None, None, Verdict | None]]
+RESETS = 4
+MAX_TOOLS = 6
+SHORT, CALLS = 3, 8
+LUCK_SEEDS = 4
+RANDOM_EPISODES, MORE_RANDOM_EPISODES = 3, 3
+
+
+async def check_untouched(trial: Trial) -> Verdict | None:
+    """M0 and M1, in a session in which nothing was done."""
+    return await _first_rejection(trial, UNTOUCHED)
+
+
+async def check_tool_controls(trial: Trial) -> Verdict | None:
+    """The other controls; None if nothing is free."""
+    return await _first_rejection(trial, CONTROLS)
+
+
+async def _first_rejection(trial: Trial, checks: tuple[tuple[str, ToolCheck], ...]) -> Verdict | None:
+    for name, check in checks:
+        rejection = await run_check(trial.program, name, check(trial))
+        if rejection is not None:
+            return rejection
+    return None
+
+
+async def _at_reset(trial: Trial) -> Verdict | None:
+    """M0: no criterion holds, and no instruction counts as complete, before anything was done."""
+    program = trial.program
+    for seed in program.seeds[:RESETS]:
+        await trial.reset(seed)
+        state = await trial.inspect()
+        held = [number for number, criterion in enumerate(state.criteria) if criterion is Criterion.TRUE]
+        if held or state.instruction:
+            what = f"criteria {held} hold" if held else f"{state.instruction} instructions count as complete"
+            return program.rejection(STAGE, Reason.CRITERION_AT_RESET, f"{what} at reset(seed={seed})", trial.trace)
+    return None
+
+
+async def _nothing(trial: Trial) -> Verdict | None:
+    """M1: texts that say nothing earn nothing."""
+    program = trial.program
+    for seed, turns in zip(program.seeds, (program.max_turns, SHORT), strict=False):
+        blanks = actions.cycle_blanks(program.limits.action_characters)
+        episode = await play(trial, seed, (Move(text) for text in islice(blanks, turns)))
+        if episode.won or episode.paid:
+            reason = Reason.WINS_AT_RESET if len(episode.moves) == 1 else Reason.WINS_BY_NULL
+            return await _rejection(trial, episode, reason, "texts that say nothing")
+    return None
+
+
+async def _spoofs(trial: Trial) -> Verdict | None:
+    """M11 and M12: what imitates success or breaks the format earns nothing, unless it is lucky once."""
+    program = trial.program
+    for text in actions.TOOL_SPOOFS:
+        episode = await play(trial, program.seeds[0], [Move(text)])
+        if episode.won and await _wins_from_all(trial, [Move(text)]):
+            return await _rejection(trial, episode, Reason.WINS_BY_SPOOF, f"{text!r}")
+    program.facts["M11"] = program.facts["M12"] = "passed"
+    return None
+
+
+async def _constants(trial: Trial) -> Verdict | None:
+    """M3: no fixed answer is right from every seed."""
+    for text in actions.TOOL_CONSTANTS:
+        if await _wins_from_all(trial, [Move(text)]):
+            episode = trial.program.episodes[-1]
+            return await _rejection(trial, episode, Reason.WINS_BY_CONSTANT, f"{text!r}, from every seed,")
+    return None
+
+
+async def _replay(trial: Trial) -> Verdict | None:
+    """M9: the solution's first call, repeated, completes at most the instruction it belongs to."""
+    program = trial.program
+    moves = own_moves(program)
+    if not moves or not moves[0].name:
+        program.facts["M9"] = NO_SOLUTION if not moves else "does not apply: the solution has no call"
+        return None
+    turns = min(CALLS, len(moves) + 1)
+    episode = await play(trial, program.seeds[0], [*islice(cycle(moves[:1]), turns), DONE])
+    state = await trial.inspect()
+    if episode.won and len(state.criteria) > 1:
+        return await _rejection(trial, episode, Reason.WINS_BY_REPLAY, f"{moves[0]}, repeated,")
+    return None
+
+
+async def _unrelated(trial: Trial) -> Verdict | None:
+    """M8: at each instruction the tools that the solution never uses, and calls that fail, complete nothing."""
+    program = trial.program
+    seed = program.seeds[0]
+    episode = await begin(trial, seed)
+    tools = (await trial.tools())[:MAX_TOOLS]
+    moves = own_moves(program)
+    used = {move.name for move in moves if move.name}
+    unrelated = [tool for tool in tools if tool.name not in used] if used else []
+    rng = actions.repeatable(seed)
+    known, instruction = episode.opening, -1
+    for move in (*moves, None):
+        state = await trial.inspect()
+        if state.instruction != instruction and state.instruction < len(state.instructions):
+            instruction = state.instruction
+            rejection = await _tried(trial, episode, unrelated, known, rng)
+            if rejection is None and instruction == 0:
+                rejection = await _aimed_at_nothing(trial, tools)
+                episode = await play(trial, seed, ())
+            if rejection is not None:
+                return rejection
+        if move is None or not move.name:
+            break
+        outcome = await make(trial, episode, move)
+        known += "\n" + outcome.text
+    if not used:
+        program.facts["M8"] = f"{PASSED} for calls aimed at nothing; no solution says which tools are unrelated"
+    program.facts["unrelated_tools"] = float(len(unrelated))
+    return None
+
+
+async def _tried(trial: Trial, episode: Episode, tools: list[Tool], known: str, rng: Random) -> Verdict | None:
+    """These tools with likely arguments."""
+    before = (await trial.inspect()).instruction
+    for tool in tools:
+        move = Move(name=tool.name, arguments=drawn(tool, known, rng))
+        await make(trial, episode, move)
+        if (await trial.inspect()).instruction > before:
+            return _advanced(trial, before, move)
+    return None
+
+
+async def _aimed_at_nothing(trial: Trial, tools: tuple[Tool, ...]) -> Verdict | None:
+    """Any tool that takes arguments, called with meaningless ones, on an untouched state."""
+    for tool in tools:
+        arguments = meaningless(tool)
+        if arguments is None:
+            continue
+        await trial.reset(trial.program.seeds[0])
+        before = await trial.inspect()
+        move = Move(name=tool.name, arguments=arguments)
+        await trial.call(move.name, move.arguments)
+        after = await trial.inspect()
+        if after.instruction > before.instruction and _untouched(before.values, after.values):
+            return _advanced(trial, before.instruction, move)
+    return None
+
+
+async def _random(trial: Trial) -> Verdict | None:
+    """M2: random calls and a final `done` may succeed now and then."""
+    program = trial.program
+    bound = program.settings.max_random_wins
+    won: list[Episode] = []
+    played = 0
+    for played in range(1, RANDOM_EPISODES + MORE_RANDOM_EPISODES + 1):
+        seed = program.seeds[played % len(program.seeds)]
+        rng = actions.repeatable(seed)
+        episode = await begin(trial, seed)
+        tools = await trial.tools()
+        known = episode.opening
+        for _ in range(CALLS - 1):
+            tool = rng.choice(tools)
+            outcome = await make(trial, episode, Move(name=tool.name, arguments=drawn(tool, known, rng)))
+            known = f"{known}\n{outcome.text}"[-4000:]
+        await make(trial, episode, DONE)
+        won += [episode] if episode.won else []
+        if played >= RANDOM_EPISODES and len(won) / played <= bound:
+            break
+    program.facts["random_wins"] = round(len(won) / played, 3)
+    if len(won) / played <= bound:
+        return None
+    return await _rejection(
+        trial, won[-1], Reason.WINS_BY_RANDOM, f"{len(won)} of {played} random episodes; one of them"
+    )
+
+
+def own_moves(program: Program) -> tuple[Move, ...]:
+    """The first seed's solution as it is read first, or nothing."""
+    text = program.solutions.get(program.seeds[0], "")
+    return next((one.moves for one in readings(text, program.domain)), ())
+
+
+async def _wins_from_all(trial: Trial, moves: list[Move]) -> bool:
+    for seed in trial.program.seeds[:LUCK_SEEDS]:
+        if not (await play(trial, seed, moves)).won:
+            return False
+    return True
+
+
+def _untouched(before: dict[str, str], after: dict[str, str]) -> bool:
+    """Whether a call left the state as it was, or only noted that it was made."""
+    return all(after.get(name) == value or value in ("list[]", "set{}", "dict{}") for name, value in before.items())
+
+
+def _advanced(trial: Trial, instruction: int, move: Move) -> Verdict:
+    message = f"{move} completes instruction {instruction}, with which it has nothing to do"
+    return trial.program.rejection(STAGE, Reason.ADVANCED_BY_UNRELATED_TOOL, message[:500], trial.trace)
+
+
+async def _rejection(trial: Trial, episode: Episode, reason: Reason, what: str) -> Verdict:
+    program = trial.program
+    message = f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)}"
+    return program.rejection(STAGE, reason, message[:500], await demonstrated(program, trial, episode))
+
+
+UNTOUCHED: tuple[tuple[str, ToolCheck], ...] = (("M0", _at_reset), ("M1", _nothing))
+CONTROLS: tuple[tuple[str, ToolCheck], ...] = (
+    ("M8", _unrelated),
+    ("M12", _spoofs),
+    ("M9", _replay),
+    ("M3", _constants),
+    ("M2", _random),
+)
+"""By their name in the verdict, cheap and decisive ones first."""

@@ -1,0 +1,342 @@
+"""The sandbox's speed, memory and cleanliness, in gVisor and beside it: tests/bench/results/sandbox.json.
+
+    python -m tests.bench.sandbox [--only PART ...]
+
+A pod in gVisor and the same pod on this machine's kernel (as under runc) are measured in turns. Needs root, runsc and
+a machine with nothing else to do.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+import psutil
+from tests.bench.beside import a_process, an_openenv, echo, in_process
+from tests.bench.beside.census import census
+from tests.bench.beside.memory_group import MemoryGroup, memory_group
+from tests.bench.beside.serving import serving
+from tests.bench.record import Figure, at_most, measured, write
+from tests.component.sandbox.programs import stepping
+from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+
+from spade_contracts.config.sandbox import SandboxLimits
+from spade_sandbox.client import SandboxPool, SandboxSession
+
+GVISOR, PLAIN = "gVisor", "plain kernel"
+PLACES = {GVISOR: pod_in_gvisor, PLAIN: pod_in_namespaces}
+LIVE = 64
+DENSE = 128
+POD_BYTES = 2 * 2**30
+OPENS = 200
+PACE_SECONDS = 0.2
+"""Between two opens; spares are forked meanwhile. The sustained rate is measured without a pause."""
+SUSTAINED_SECONDS = 15.0
+STEP_SECONDS = 8.0
+ROUNDS = 3
+LEAK_SESSIONS = 1_000
+LEAK_AT_ONCE = 8
+LIMITS = SandboxLimits(cpu_seconds=3600, step_seconds=60.0)
+TRIVIAL = stepping("pass")
+WORK = stepping(
+    """
+        total = 0
+        for number in range(3_000_000):
+            total += number * number % 7
+        text = "".join(chr(97 + number % 26) for number in range(300_000))
+        assert text.count("a") > 1000
+    """
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A running pod and a client of it."""
+
+    name: str
+    pod: RunningPod
+    pool: SandboxPool
+    group: MemoryGroup
+
+    def figure(self, what: str) -> str:
+        """Name of a figure of this place."""
+        return f"{self.name}: {what}"
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the pod's processes and of this client."""
+        own = psutil.Process()
+        processes = [own, *psutil.Process(self.pod.process.pid).children(recursive=True)]
+        processes.append(psutil.Process(self.pod.process.pid))
+        times = []
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times.append(process.cpu_times())
+        return float(sum(entry.user + entry.system for entry in times))
+
+
+@contextlib.asynccontextmanager
+async def place(name: str, **settings: object) -> AsyncIterator[Place]:
+    """A pod with room for all that is measured, in a group that holds 2 GiB."""
+    with (
+        memory_group(POD_BYTES) as group,
+        PLACES[name](launcher=group.launcher, capacity=DENSE + LEAK_AT_ONCE, **settings) as pod,
+    ):
+        pod.tried()
+        async with SandboxPool(pod.target, TOKEN) as pool:
+            yield Place(name, pod, pool, group)
+
+
+@contextlib.asynccontextmanager
+async def sessions(pool: SandboxPool, count: int, source: str = TRIVIAL) -> AsyncIterator[list[SandboxSession]]:
+    """So many live programs, reset."""
+    async with contextlib.AsyncExitStack() as stack:
+        live = []
+        for _ in range(count):
+            live.append(await stack.enter_async_context(pool.session(source, LIMITS, max_turns=12)))
+            await live[-1].reset(1)
+        yield live
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share lies."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def at_least(name: str, value: float, unit: str, bound: float) -> Figure:
+    """A figure that must not be below a bound."""
+    return Figure(name, round(value, 3), unit, f"at least {bound:g}", value >= bound)
+
+
+async def ready(places: Sequence[Place]) -> list[Figure]:
+    """From the client's `open` to a program that can be reset, with 64 live ones."""
+    figures = []
+    for at in places:
+        async with sessions(at.pool, LIVE):
+            taken = []
+            for _ in range(OPENS):
+                began = time.perf_counter()
+                async with at.pool.session(TRIVIAL, LIMITS, max_turns=12):
+                    taken.append(time.perf_counter() - began)
+                await asyncio.sleep(PACE_SECONDS)
+            until, opened = time.monotonic() + SUSTAINED_SECONDS, 0
+
+            async def without_pause(at: Place = at, until: float = until) -> int:
+                count = 0
+                while time.monotonic() < until:
+                    async with at.pool.session(TRIVIAL, LIMITS, max_turns=12):
+                        count += 1
+                return count
+
+            opened = sum(await asyncio.gather(*(without_pause() for _ in range(4))))
+        bound = at.name == GVISOR
+        p50, p99 = (percentile(taken, share) * 1000 for share in (0.5, 0.99))
+        live = f"open with {LIVE} live, every {PACE_SECONDS} s"
+        figures += [
+            at_most(at.figure(f"{live}, p50"), p50, "ms", 50)
+            if bound
+            else measured(at.figure(f"{live}, p50"), p50, "ms"),
+            at_most(at.figure(f"{live}, p99"), p99, "ms", 200)
+            if bound
+            else measured(at.figure(f"{live}, p99"), p99, "ms"),
+            measured(
+                at.figure(f"open and close without a pause, {LIVE} live"), opened / SUSTAINED_SECONDS, "programs/s"
+            ),
+        ]
+    return figures
+
+
+async def stepping_rate(at: Place, live: Sequence[SandboxSession]) -> tuple[float, float]:
+    """Steps per second of all sessions at once, and per second of processor time of pod and client together."""
+    count = 0
+
+    async def one(session: SandboxSession, until: float) -> None:
+        nonlocal count
+        while time.monotonic() < until:
+            await session.step("x")
+            count += 1
+
+    began, used = time.monotonic(), at.cpu_seconds()
+    await asyncio.gather(*(one(session, began + STEP_SECONDS) for session in live))
+    return count / (time.monotonic() - began), count / (at.cpu_seconds() - used)
+
+
+async def steps(places: Sequence[Place]) -> list[Figure]:
+    """Steps of trivial programs, beside a bare socket that sends back what it reads, in the same place."""
+    figures = []
+    for at in places:
+        rates, per_core, bare, bare_many, alone = [], [], [], [], []
+        with serving("echo", at.pod.within) as port:
+            async with sessions(at.pool, LIVE) as live:
+                for _ in range(ROUNDS):
+                    rate, thrift = await stepping_rate(at, live)
+                    rates.append(rate)
+                    per_core.append(thrift)
+                    bare.append(await echo.round_trips(port, 1, STEP_SECONDS / 2))
+                    bare_many.append(await echo.round_trips(port, LIVE, STEP_SECONDS / 2))
+                    for _ in range(500):
+                        began = time.perf_counter()
+                        await live[0].step("x")
+                        alone.append(time.perf_counter() - began)
+        rate, echoed = statistics.median(rates), statistics.median(bare)
+        overhead = percentile(alone, 0.5) * 1000 - 1000 / echoed
+        share, thrift = 100 * rate / echoed, statistics.median(per_core)
+        bound = at.name == GVISOR
+        figures += [
+            measured(at.figure(f"steps of {LIVE} programs at once"), rate, "steps/s"),
+            measured(at.figure("bare socket echo, one connection"), echoed, "round trips/s"),
+            measured(at.figure(f"bare socket echo, {LIVE} connections"), statistics.median(bare_many), "round trips/s"),
+            _bounded(at_least, bound, at.figure("steps as share of the bare echo, one connection"), share, "%", 40),
+            _bounded(
+                at_least, bound, at.figure("steps per second of processor time, client and pod"), thrift, "steps", 2000
+            ),
+            measured(at.figure("one step alone, p50"), percentile(alone, 0.5) * 1000, "ms"),
+            _bounded(at_most, bound, at.figure("one step alone beyond a bare round trip, p50"), overhead, "ms", 0.3),
+        ]
+    return figures
+
+
+def _bounded(
+    make: Callable[[str, float, str, float], Figure], bound: bool, name: str, value: float, unit: str, limit: float
+) -> Figure:
+    return make(name, value, unit, limit) if bound else measured(name, value, unit)
+
+
+async def work(places: Sequence[Place]) -> list[Figure]:
+    """A program that computes, in turns."""
+    taken: dict[str, list[float]] = {at.name: [] for at in places}
+    async with contextlib.AsyncExitStack() as stack:
+        live = [(await stack.enter_async_context(sessions(at.pool, 1, WORK)))[0] for at in places]
+        for _ in range(ROUNDS * 3):
+            for at, session in zip(places, live, strict=True):
+                began = time.perf_counter()
+                await session.step("x")
+                taken[at.name].append(time.perf_counter() - began)
+    figures = [
+        measured(f"{name}: a step that computes, median", statistics.median(seconds), "s")
+        for name, seconds in taken.items()
+    ]
+    if set(taken) == set(PLACES):
+        share = 100 * statistics.median(taken[PLAIN]) / statistics.median(taken[GVISOR])
+        figures.append(at_least("gVisor: speed of computing programs, share of the plain kernel", share, "%", 90))
+    return figures
+
+
+async def density(places: Sequence[Place]) -> list[Figure]:
+    """Many idle programs in 2 GiB."""
+    figures = []
+    for at in places:
+        before = at.group.used_mib()
+        async with sessions(at.pool, DENSE) as live:
+            await asyncio.sleep(2)
+            after = at.group.used_mib()
+            stepped = [(await session.step("x")).observation for session in live]
+        bound = at.name == GVISOR
+        each = (after - before) / DENSE
+        figures += [
+            _bounded(
+                at_least, bound, at.figure("live programs in 2 GiB, all answering"), len(stepped), "programs", DENSE
+            ),
+            _bounded(at_most, bound, at.figure("memory of an idle program"), each, "MiB", 15),
+            measured(at.figure("memory of the pod without programs"), before, "MiB"),
+        ]
+    return figures
+
+
+async def leaks(places: Sequence[Place]) -> list[Figure]:
+    """Open, play, close, a thousand times."""
+    figures = []
+    for at in places:
+        points: list[tuple[int, float]] = []
+
+        async def one(at: Place = at) -> None:
+            async with at.pool.session(TRIVIAL, LIMITS, max_turns=12) as session:
+                await session.reset(1)
+                for _ in range(3):
+                    await session.step("x")
+
+        first: tuple[int, int] | None = None
+        for done in range(0, LEAK_SESSIONS + 200, 100):
+            for _ in range(100 // LEAK_AT_ONCE + 1):
+                await asyncio.gather(*(one() for _ in range(LEAK_AT_ONCE)))
+            await asyncio.sleep(2)  # spares are forked again
+            if done >= 200:
+                first = first or census(at.pod)
+                points.append((done, at.group.used_mib()))
+        assert first is not None
+        last = census(at.pod)
+        slope = statistics.linear_regression(*zip(*points, strict=True)).slope * 1024
+        figures += [
+            at_most(at.figure(f"processes left by {LEAK_SESSIONS} sessions"), last[0] - first[0], "processes", 0),
+            at_most(at.figure(f"descriptors left by {LEAK_SESSIONS} sessions"), last[1] - first[1], "descriptors", 0),
+            at_most(at.figure("memory trend, each session"), slope, "KiB", 1),
+        ]
+    return figures
+
+
+async def beside(_: Sequence[Place]) -> list[Figure]:
+    """Other ways to run a program, measured in the same way."""
+    figures = [
+        measured(
+            "in-process exec (the reference): ready, p50",
+            percentile(in_process.ready_seconds(TRIVIAL, 200), 0.5) * 1000,
+            "ms",
+        ),
+        measured(
+            "in-process exec (the reference): steps of one program", in_process.steps_per_second(TRIVIAL, 2), "steps/s"
+        ),
+    ]
+    started, stepped = await a_process.measured(TRIVIAL, 10, 300)
+    figures += [
+        measured("a process per program: ready, p50", percentile(started, 0.5) * 1000, "ms"),
+        measured("a process per program: one step alone, p50", percentile(stepped, 0.5) * 1000, "ms"),
+    ]
+    with serving("an_openenv") as port:
+        address = f"ws://127.0.0.1:{port}"
+        started, stepped = await an_openenv.ready_and_steps(address, 50, 50)
+        rate = await an_openenv.steps_per_second(address, LIVE, STEP_SECONDS)
+    return [
+        *figures,
+        measured("OpenEnv server: ready, p50", percentile(started, 0.5) * 1000, "ms"),
+        measured("OpenEnv server: one step alone, p50", percentile(stepped, 0.5) * 1000, "ms"),
+        measured(f"OpenEnv server: steps of {LIVE} sessions at once", rate, "steps/s"),
+    ]
+
+
+PARTS = {"ready": ready, "steps": steps, "work": work, "density": density, "leaks": leaks, "beside": beside}
+
+
+async def measure(parts: Sequence[str], names: Sequence[str]) -> list[Figure]:
+    """All figures of these parts in these places; the pods are fresh for each part."""
+    figures: list[Figure] = []
+    for part in parts:
+        print(f"-- {part}", flush=True)
+        async with contextlib.AsyncExitStack() as stack:
+            chosen = [] if part == "beside" else names
+            places = [await stack.enter_async_context(place(name)) for name in chosen]
+            for figure in await PARTS[part](places):
+                print(f"{figure.name}: {figure.value:g} {figure.unit} ({figure.target or '-'})", flush=True)
+                figures.append(figure)
+    return figures
+
+
+def main() -> None:
+    """Measure and write; with `--only` the figures are printed and not written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[])
+    parser.add_argument("--places", nargs="+", choices=PLACES, default=list(PLACES))
+    arguments = parser.parse_args()
+    figures = asyncio.run(measure(arguments.only or list(PARTS), arguments.places))
+    if not arguments.only and arguments.places == list(PLACES):
+        note = (
+            "The client runs on the same cores. A pod's memory is counted by its control group, whose limit is 2 GiB. "
+            "The plain kernel stands for runc: the same cells in the same namespaces, without gVisor. "
+            "In-process exec and a process per program isolate nothing; the OpenEnv server runs trusted code."
+        )
+        write("sandbox", "python -m tests.bench.sandbox", figures, note=note)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+# what: aborts
+# expect: crash at step
+import os
+
+
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        os.abort()

@@ -1,0 +1,15 @@
+# what: copies a descriptor without end
+# expect: crash/open_files at step
+import os
+
+
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        while True:
+            os.dup(0)

@@ -1,0 +1,17 @@
+# what: catches whatever would end its loop
+# expect: timeout/wall at step
+# limits: step_seconds=1
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        while True:
+            try:
+                while True:
+                    pass
+            except BaseException:
+                pass

@@ -1,0 +1,12 @@
+# what: loops in C: a factorial
+# expect: timeout/wall at step
+# limits: step_seconds=1
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        return math.factorial(10**8)

@@ -1,0 +1,14 @@
+# what: hides a value that is nested a hundred thousand deep in info
+# expect: contained
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        nested = {}
+        for _ in range(10**5):
+            nested = {"deeper": nested}
+        return "contained", 0.0, False, False, nested

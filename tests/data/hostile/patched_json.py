@@ -1,0 +1,15 @@
+# what: makes the harness send what is no JSON
+# expect: crash at step
+import json
+
+
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        json.dumps = lambda *_, **__: "won"
+        return "on", 0.0, False, False, {}

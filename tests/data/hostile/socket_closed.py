@@ -1,0 +1,15 @@
+# what: closes its one socket
+# expect: crash at step
+import os
+
+
+class HostileEnv:
+    def __init__(self, max_turns=12, **kwargs):
+        pass
+
+    def reset(self, seed=None):
+        return "ready", {}
+
+    def step(self, action):
+        os.close(3)
+        return "on", 0.0, False, False, {}
