@@ -75,7 +75,9 @@ def _at_work(seen: ObservedPool, name: str, now: datetime, *, isolated: bool) ->
 
 def _result(seen: ObservedPool, progress: Progress[VerifySummary], summary: VerifySummary) -> Step:
     began, ended = work_times(progress.pod) if progress.pod is not None else (None, None)
-    lost = sum(job.failed_pods for job in seen.jobs.values())
+    # The Job controller may be behind: a worker's last words come before its count.
+    failed = sum(1 for pod in seen.pods if pod.meta.role is Role.WORKER and pod.phase == "Failed")
+    lost = max(failed, sum(job.failed_pods for job in seen.jobs.values()))
     words = f"{summary.accepted} of {summary.programs} programs are accepted; every one has a verdict."
     status: Mapping[str, Any] = {
         "requested": summary.programs,

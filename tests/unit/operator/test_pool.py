@@ -136,6 +136,13 @@ def test_summary_becomes_the_status_and_then_the_pods_go() -> None:
     assert decided(p.pool_seen(p.pool_record(after)))[:2] == ([], after), "what is over is left alone"
 
 
+def test_lost_worker_is_counted_before_its_job_says_so() -> None:
+    done = worker(phase="Succeeded", containers=(p.ended(0, SUMMARY.model_dump_json()),))
+    dead = p.pod(Role.WORKER, "dead", job=JOB, index=0, phase="Failed")
+    _, status, _ = decided(proven(pods={dead: None, done: None}, jobs=[job()]))
+    assert status.restarts == {"worker": Restarts(since_progress=1, total=1)}
+
+
 def test_a_pool_without_one_good_program_is_verified_all_the_same() -> None:
     none = SUMMARY.model_copy(update={"accepted": 0, "mutation_scores": None, "diversity": None})
     done = worker(phase="Succeeded", containers=(p.ended(0, none.model_dump_json()),))
