@@ -40,7 +40,7 @@ def scrape(cluster: Cluster, role: str) -> set[str]:
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pods[0]['metadata']['name']}:{PORTS[role]}/proxy/metrics"
     try:
         text = kubectl(cluster, "get", "--raw", path, timeout_seconds=20)
-    except AssertionError:
+    except (AssertionError, subprocess.TimeoutExpired):
         return set()  # the pod ended in between, or is not serving yet
     return set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
 

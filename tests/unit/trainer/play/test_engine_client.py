@@ -116,7 +116,7 @@ async def test_what_no_engine_will_ever_do_is_not_asked_for_again(code: str) -> 
 async def test_patience_ends_with_the_last_problem_named() -> None:
     async with (
         engine(refusal(409, "wrong_policy")) as (address, _),
-        EnginePool(address, "secret", patience_seconds=0.3) as pool,
+        EnginePool(address, "secret", patience_seconds=3) as pool,
     ):
         with pytest.raises(EngineUnavailable, match="wrong_policy"):
             await pool.generate(request(), 5)
