@@ -19,6 +19,9 @@ NAME = "undisturbed"
 RUN_SECONDS = 1200
 PORTS = {"worker": 7410, "learner": 7431, "engine": 7422}
 
+pytestmark = pytest.mark.timeout(1500)
+"""The first test waits for the whole run."""
+
 
 @dataclass
 class Seen:
@@ -65,13 +68,13 @@ def seen(operator: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                     told.exit_code = child.wait(timeout=4)
                 except subprocess.TimeoutExpired:
                     continue
+            told.output = (folder / "output").read_text(encoding="utf-8")
+            print(told.output)
+            yield told
         finally:
             child.kill()
             child.wait()
-    told.output = (folder / "output").read_text(encoding="utf-8")
-    print(told.output)
-    yield told
-    kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
+            kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
 
 
 def documents(cluster: Cluster, pattern: str) -> list[Object]:

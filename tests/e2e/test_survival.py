@@ -13,6 +13,9 @@ from tests.e2e.runs import NAMESPACE, mini_run, run_folder, wait_for_end
 NAME = "survivor"
 STAGE_SECONDS = 420
 
+pytestmark = pytest.mark.timeout(2400)
+"""The first test waits for the whole run."""
+
 
 @dataclass
 class Story:
@@ -70,37 +73,47 @@ def replayed(cluster: Cluster, steps: int) -> Object | None:
 def story(operator: Cluster) -> Iterator[Story]:
     told = Story()
     document = mini_run(NAME)
-    kube.apply(operator, document)
-    stage(operator, 0, "Playing")
-    told.generation_before = run(operator)["metadata"]["generation"]
-    told.applied_again = kube.apply(operator, document)
-    kubectl(operator, "delete", "pod", "-n", "spade-system", "-l", "app.kubernetes.io/name=spade", "--wait=false")
+    try:
+        kube.apply(operator, document)
+        stage(operator, 0, "Playing")
+        told.generation_before = run(operator)["metadata"]["generation"]
+        told.applied_again = kube.apply(operator, document)
+        kubectl(operator, "delete", "pod", "-n", "spade-system", "-l", "app.kubernetes.io/name=spade", "--wait=false")
 
-    stage(operator, 1, "Playing")
-    sigkill(operator, a_pod(operator, "worker"))
+        stage(operator, 1, "Playing")
+        sigkill(operator, a_pod(operator, "worker"))
 
-    stage(operator, 1, "Training")
-    folder = run_folder(operator, NAME)
-    told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
-    sigkill(operator, a_pod(operator, "learner"))
-    told.replayed = wait_until("the learner has replayed", lambda: replayed(operator, len(told.recorded_steps)), 240)
+        stage(operator, 1, "Training")
+        folder = run_folder(operator, NAME)
+        told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
+        sigkill(operator, a_pod(operator, "learner"))
+        told.replayed = wait_until(
+            "the learner has replayed", lambda: replayed(operator, len(told.recorded_steps)), 240
+        )
 
-    stage(operator, 2, "Playing")
-    sigkill(operator, a_pod(operator, "sandbox"))
+        stage(operator, 2, "Playing")
+        sigkill(operator, a_pod(operator, "sandbox"))
 
-    stage(operator, 3, "Playing")
-    kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Now"}}')
-    selector = f"spade.dev/run={NAME}"
-    wait_until("no pod while suspended", lambda: not items(operator, "pods", NAMESPACE, selector), 120)
-    told.suspended = wait_until(
-        "the condition Suspended",
-        lambda: condition(run(operator), "Suspended") if condition(run(operator), "Suspended")[0] == "True" else None,
-        60,
-    )
-    kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Never"}}')
-    told.end = wait_for_end(operator, NAME, 900)
-    yield told
-    kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
+        stage(operator, 3, "Playing")
+        kubectl(
+            operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Now"}}'
+        )
+        selector = f"spade.dev/run={NAME}"
+        wait_until("no pod while suspended", lambda: not items(operator, "pods", NAMESPACE, selector), 120)
+        told.suspended = wait_until(
+            "the condition Suspended",
+            lambda: (
+                condition(run(operator), "Suspended") if condition(run(operator), "Suspended")[0] == "True" else None
+            ),
+            60,
+        )
+        kubectl(
+            operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Never"}}'
+        )
+        told.end = wait_for_end(operator, NAME, 900)
+        yield told
+    finally:
+        kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
 
 
 def manifests(cluster: Cluster, pattern: str) -> list[Object]:
