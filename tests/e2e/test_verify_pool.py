@@ -42,7 +42,7 @@ def batch(operator: Cluster) -> Iterator[Object]:
         return f"{(get(operator, 'envbatch', NAME, NAMESPACE) or {}).get('status')}\n{pods}"
 
     yield wait_until("the batch ends", ended, VERIFIED_SECONDS, told)
-    kubectl(operator, "delete", "-n", NAMESPACE, "-f", "-", "--wait=false", input_text=text)
+    kubectl(operator, "delete", "-n", NAMESPACE, "-f", "-", "--wait=false", "--ignore-not-found", input_text=text)
 
 
 def verdicts(cluster: Cluster, batch: Object) -> dict[str, Object]:
