@@ -26,6 +26,9 @@ EXPECTATION = "# expect: "
 ABOUT_THE_TEXT = frozenset({Stage.NOVELTY, Stage.CONTAMINATION})
 """Stages that compare a program with others; a rejection there says nothing of how well the gate sees verifiers."""
 
+TURNS = 25
+"""Turns that the solution of every good canary fits into. A run that plays fewer says nothing of the gate by that."""
+
 JudgeSource = Callable[[str], Awaitable[Verdict]]
 """A program's text → the gate's word on it."""
 

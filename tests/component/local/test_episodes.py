@@ -47,12 +47,12 @@ def test_episode_of_a_run_repeats_and_a_forged_one_does_not(run: SmallRun) -> No
     index = next(i for i, row in enumerate(rows) if row["turns"] > 1)
     done = replayed(part, index)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"All {1 + rows[index]['turns']} answers are the same." in done.stdout
+    assert f"All {1 + len(rows[index]['actions'])} answers are the same." in done.stdout
 
     rows[index]["rewards"][0] += 0.5
     part.unlink()
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), part)
     forged = replayed(part, index)
     assert forged.returncode == 1, forged.stdout + forged.stderr
-    assert f"1 of {1 + rows[index]['turns']} answers differ." in forged.stdout
+    assert f"1 of {1 + len(rows[index]['actions'])} answers differ." in forged.stdout
     assert "(reward)" in forged.stdout

@@ -58,6 +58,7 @@ async def first_words(pool) -> str:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_pod_plays_programs_and_leaves_nothing(backend: Backend, scratch: Path) -> None:
     warnings: list[str] = []
+    others = descendants(os.getpid())
     async with local_pool(backend, capacity=2, warn=warnings.append) as (pool, pod):
         assert "hidden" in await first_words(pool)
         assert pod.report is not None
@@ -67,7 +68,7 @@ async def test_pod_plays_programs_and_leaves_nothing(backend: Backend, scratch: 
             assert "WITHOUT gVisor" in warnings[0]
         else:
             assert (pod.report.gvisor, pod.report.devices, warnings) == (True, ("lo",), [])
-        processes = descendants(os.getpid())
+        processes = descendants(os.getpid()) - others
         assert processes
         assert within(scratch)
     assert running(processes) == set()
@@ -108,13 +109,15 @@ async def test_pod_ends_with_the_process_that_wanted_it(
 
 
 async def test_killed_keeper_takes_its_pod_with_it() -> None:
+    before = descendants(os.getpid())
     async with local_pool(Backend.CELLS, capacity=2, warn=quiet) as (pool, pod):
         keepers = started_by(os.getpid(), "keeper.py")
         assert len(keepers) == 1
-        others = descendants(os.getpid()) - keepers
+        of_the_pod = descendants(os.getpid()) - keepers - before
+        assert of_the_pod
         for number in keepers:
             os.kill(number, signal.SIGKILL)
-        await asyncio.to_thread(eventually, "the pod is gone", lambda: not running(others))
+        await asyncio.to_thread(eventually, "the pod is gone", lambda: not running(of_the_pod))
         assert "hidden" in await first_words(pool)
         assert pod.restarts == 1
 

@@ -106,14 +106,15 @@ async def _design(
     method = manifests.read_run(store).method
     sightings: list[Sighting] = []
     async with servers(task, around, progress, figures) as (engines, sandboxes):
-        judge = await _gate(store, method, task.cycle, sandboxes)
+        gate = await _gate(store, method, task.cycle, sandboxes)
+        judge_canary = gate(max(method.play.max_turns, canaries.TURNS))
         studio = Studio(
             method=method,
             cycle=task.cycle,
             policy_version=task.policy_version,
             chat=load_chat(policy_files(store, task.policy_version)),
             generate=engines.generate,
-            judge=judge,
+            judge=gate(method.play.max_turns),
             documents=load_corpus(method.environments.corpus.uri),
             memory=memory_of(store, method, task.cycle),
             show=lambda entry: shown(store, entry, method.environments.memory),
@@ -127,7 +128,7 @@ async def _design(
 
         async def tried(canary: Canary, text: str) -> None:
             async def word(source: str) -> Verdict:
-                return (await judge(f"```python\n{source}```\n", ())).verdict
+                return (await judge_canary(f"```python\n{source}```\n", ())).verdict
 
             sightings.append(await _patiently(lambda: canaries.sight(canary, text, word)))
             if sightings[-1].false_accept:
@@ -146,19 +147,22 @@ async def _design(
                 _kept(store, task, sightings)
 
 
-async def _gate(store: Store, method: MethodConfig, cycle: int, pool: SandboxPool) -> Judge:
-    """The gate of this cycle. Programs and canaries go through the same call."""
+async def _gate(store: Store, method: MethodConfig, cycle: int, pool: SandboxPool) -> Callable[[int], Judge]:
+    """The gate of this cycle, for episodes of so many turns. Programs and canaries go through the same call."""
     settings = method.environments.verification
     known = await asyncio.to_thread(earlier_programs, store, method, cycle)
     index = await asyncio.to_thread(load_index, settings.contamination.lists, settings.contamination.words)
 
-    async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
-        context = GateContext(max_turns=method.play.max_turns, documents=names, known=known, contamination=index)
-        return await verify(
-            answer, pool, method.limits, settings=settings, domain=method.environments.domain, context=context
-        )
+    def within(max_turns: int) -> Judge:
+        async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
+            context = GateContext(max_turns=max_turns, documents=names, known=known, contamination=index)
+            return await verify(
+                answer, pool, method.limits, settings=settings, domain=method.environments.domain, context=context
+            )
 
-    return judge
+        return judge
+
+    return within
 
 
 async def _patiently(do: Callable[[], Awaitable[Done]]) -> Done:
