@@ -10,6 +10,7 @@ import argparse
 import re
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tests.bench.record import Figure, at_most, measured, write
@@ -18,7 +19,7 @@ from tests.component.learner.process import start_learner
 from tests.component.learner.runs import make_run, settings
 
 import spade_trainer.models
-from spade_contracts.statuses import EngineProof, ProofResult
+from spade_contracts.statuses import EngineProof, LearnerStatus, ProofResult
 from spade_trainer.weights.proof import MARGIN, TOLERANCE
 
 TINY = Path(spade_trainer.models.__file__).parent / "tiny"
@@ -26,6 +27,10 @@ VERSIONS = 4
 FIGURES = re.compile(
     r"([0-9.]+) nats a token from the new policy, ([0-9.]+) from the old, which differ by [0-9.]+, noise ([0-9.]+)"
 )
+
+
+def _proven(version: int, status: LearnerStatus) -> bool:
+    return any(proof.policy_version == version for proof in status.proofs)
 
 
 def proofs(seed: int, folder: Path) -> list[EngineProof]:
@@ -42,7 +47,7 @@ def proofs(seed: int, folder: Path) -> list[EngineProof]:
             wait_for_boot(engine)
             for version in range(1, VERSIONS + 1):
                 assert learner.put_target(version, {"e0": "127.0.0.1"}) == 200
-                status = learner.until(lambda now, v=version: any(p.policy_version == v for p in now.proofs))
+                status = learner.until(partial(_proven, version))
                 found.append(status.proofs[0])
                 print(seed, found[-1].result, found[-1].detail, flush=True)
         finally:
