@@ -12,7 +12,7 @@ class HostileEnv:
         return "ready", {}
 
     def step(self, action):
-        end = time.process_time() + 0.6
+        end = time.process_time() + 0.9
         while time.process_time() < end:
             pass
         return "on", 0.0, False, False, {}
