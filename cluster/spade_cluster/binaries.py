@@ -46,12 +46,13 @@ class Binary:
     """Files of the vendored module replaced at build time: (path below vendor/, file in patches/)."""
 
 
+RUNSC = Binary("runsc", "gvisor", "gvisor.dev/gvisor/runsc")
 BINARIES = (
     *(
         Binary(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", _KUBERNETES_FLAGS)
         for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
     ),
-    Binary("runsc", "gvisor", "gvisor.dev/gvisor/runsc"),
+    RUNSC,
     # The shim lowers its OOM score and gives up on machines that do not grant CAP_SYS_RESOURCE, unless it believes
     # itself in a user namespace.
     Binary(
@@ -126,22 +127,12 @@ def build_missing(layout: Layout) -> None:
     )
     for binary in missing:
         begin = time.monotonic()
-        _build(binary, folder)
+        build_program(binary, folder)
         print(f"  {binary.name}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def remove_old_binaries(layout: Layout) -> None:
-    """Remove sets that neither this checkout nor the running cluster uses."""
-    keep = {binaries_hash()}
-    if layout.current_binaries.is_symlink():
-        keep.add(layout.current_binaries.readlink().name)
-    for folder in layout.binaries.iterdir():
-        if folder.is_dir() and not folder.is_symlink() and folder.name not in keep:
-            shutil.rmtree(folder)
-
-
-def _build(binary: Binary, folder: Path) -> None:
-    """Build one program and move it into place."""
+def build_program(binary: Binary, folder: Path) -> None:
+    """Build one program and move it into the folder when it is complete. Raises ClusterError."""
     with tempfile.TemporaryDirectory(prefix="spade-build-", dir=folder) as scratch:
         target = Path(scratch) / binary.name
         source = MODULES / binary.module
@@ -163,6 +154,16 @@ def _build(binary: Binary, folder: Path) -> None:
         if done.returncode != 0:
             raise ClusterError(f"building {binary.name} failed (see above); run the same command again to go on")
         target.replace(folder / binary.name)
+
+
+def remove_old_binaries(layout: Layout) -> None:
+    """Remove sets that neither this checkout nor the running cluster uses."""
+    keep = {binaries_hash()}
+    if layout.current_binaries.is_symlink():
+        keep.add(layout.current_binaries.readlink().name)
+    for folder in layout.binaries.iterdir():
+        if folder.is_dir() and not folder.is_symlink() and folder.name not in keep:
+            shutil.rmtree(folder)
 
 
 def _vendored_copy(source: Path, copy: Path) -> Path:

@@ -6,15 +6,13 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
-from spade_cluster.binaries import BUILD_SECONDS, MODULES, binaries_folder, check_go
+from spade_cluster.binaries import MODULES, RUNSC, binaries_folder, build_program, check_go
 from spade_cluster.commands import run, wait_until
 from spade_cluster.errors import ClusterError
 from spade_cluster.settings import Layout
 
-PACKAGE = "gvisor.dev/gvisor/runsc"
 RUNTIME = "runsc"
 DOCKER_SECONDS = 30.0
 
@@ -33,13 +31,14 @@ def install_runsc(layout: Layout) -> bool:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name("runsc.partial")
-    built = binaries_folder(layout) / "runsc"  # the cluster's, from the same module
+    built = binaries_folder(layout) / RUNSC.name  # the cluster's, from the same module
     if built.exists():
         shutil.copy2(built, partial)
+        partial.replace(target)
     else:
-        _build(partial)
-    partial.chmod(0o755)
-    partial.replace(target)
+        check_go()
+        print("building runsc (about two minutes on 2 cores with empty caches)", flush=True)
+        build_program(RUNSC, target.parent)
     stamp.write_text(wanted)
     return True
 
@@ -63,17 +62,6 @@ def register_with_docker(layout: Layout) -> str:
     if not wait_until(lambda: (_docker_runtimes() or {}).get(RUNTIME, {}).get("path") == target, timeout_seconds=10):
         raise ClusterError("Docker's configuration names runsc, but Docker has not read it: restart Docker")
     return f"Docker has the runtime {RUNTIME} now."
-
-
-def _build(target: Path) -> None:
-    """Build as the cluster's programs are built (binaries.py)."""
-    check_go()
-    print("building runsc (about two minutes on 2 cores with empty caches)", flush=True)
-    command = ["go", "build", "-trimpath", "-mod=readonly", "-ldflags", "-s -w", "-o", str(target), PACKAGE]
-    environment = {**os.environ, "CGO_ENABLED": "0"}
-    done = subprocess.run(command, cwd=MODULES / "gvisor", env=environment, timeout=BUILD_SECONDS, check=False)
-    if done.returncode != 0:
-        raise ClusterError("building runsc failed (see above); run the same command again to go on")
 
 
 def _docker_runtimes() -> dict[str, dict[str, str]] | None:
