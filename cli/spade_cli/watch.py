@@ -127,9 +127,9 @@ def follow(
                 continue
             line = progress_line(run, live_view(api, operator_namespace, run))
             spinner.update(Text(line))
-            if line != last_line:
-                console.log(f"{clock() - start:6.0f}s {line}") if not console.is_terminal else None
-                last_line = line
+            if line != last_line and not console.is_terminal:
+                console.print(f"{clock() - start:6.0f} s  {line}", soft_wrap=True, highlight=False)
+            last_line = line
             now = clock()
             held_by = standing(held_by, run, now)
             if ended(run) or hopeless(held_by, now) or now - start > timeout_seconds:

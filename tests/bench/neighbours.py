@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from tests.bench.record import Figure, at_most, measured, write
+from tests.bench.record import Figure, at_most, measured, percentile, write
 from tests.component.sandbox.programs import PROGRAMS, stepping
 from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
 
@@ -100,14 +100,9 @@ async def ratios(pod: RunningPod) -> dict[str, tuple[float, float]]:
                 alone += await steps(session, STEPS)
                 with neighbour(pod, name):
                     beside += await steps(session, STEPS)
-            found[name] = (p99(alone), p99(beside))
+            found[name] = (percentile(alone, 0.99), percentile(beside, 0.99))
             print(f"{name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} ms beside", flush=True)
     return found
-
-
-def p99(values: list[float]) -> float:
-    """The 99th percentile."""
-    return sorted(values)[int(len(values) * 0.99)]
 
 
 def figures(place: str, found: dict[str, tuple[float, float]]) -> list[Figure]:

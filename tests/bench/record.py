@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,9 +30,19 @@ def at_most(name: str, value: float, unit: str, bound: float) -> Figure:
     return Figure(name, round(value, 3), unit, f"at most {bound:g}", value <= bound)
 
 
+def at_least(name: str, value: float, unit: str, bound: float) -> Figure:
+    """A figure that must not be below a bound."""
+    return Figure(name, round(value, 3), unit, f"at least {bound:g}", value >= bound)
+
+
 def measured(name: str, value: float, unit: str) -> Figure:
     """A figure without a promise."""
     return Figure(name, round(value, 3), unit, None, None)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which this share lies."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
 def machine() -> dict[str, str | int]:

@@ -19,7 +19,7 @@ from tests.bench.beside import a_process, an_openenv, echo, in_process
 from tests.bench.beside.census import census
 from tests.bench.beside.memory_group import MemoryGroup, memory_group
 from tests.bench.beside.serving import serving
-from tests.bench.record import Figure, at_most, measured, write
+from tests.bench.record import Figure, at_least, at_most, measured, percentile, write
 from tests.component.sandbox.programs import stepping
 from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
 
@@ -98,16 +98,6 @@ async def sessions(pool: SandboxPool, count: int, source: str = TRIVIAL) -> Asyn
             live.append(await stack.enter_async_context(pool.session(source, LIMITS, max_turns=12)))
             await live[-1].reset(1)
         yield live
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which this share lies."""
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-def at_least(name: str, value: float, unit: str, bound: float) -> Figure:
-    """A figure that must not be below a bound."""
-    return Figure(name, round(value, 3), unit, f"at least {bound:g}", value >= bound)
 
 
 async def ready(places: Sequence[Place]) -> list[Figure]:

@@ -105,11 +105,12 @@ def _answered(order: dict[str, Any], work: Callable[[], dict[str, Any]], ballast
         _answer(answer)
     except InvalidReturn as error:
         answer = _fault(order, "invalid_return", str(error), error.limit)
-    except MemoryError:
-        ballast.close()
-        answer = _fault(order, "memory", "the program ran out of memory", "memory")
     except BaseException as error:  # SystemExit and KeyboardInterrupt of a program are crashes too
-        answer = _fault(order, "crash", _describe(error), _exceeded(error))
+        if isinstance(error, MemoryError) or _errno(error) == errno.ENOMEM:
+            ballast.close()
+            answer = _fault(order, "memory", "the program ran out of memory", "memory")
+        else:
+            answer = _fault(order, "crash", _describe(error), _exceeded(error))
     else:
         return True
     _answer(answer)
@@ -124,8 +125,14 @@ def _exceeded(error: BaseException) -> str | None:
     """The limit behind a program's exception, as the protocol names it."""
     if isinstance(error, RecursionError):
         return "recursion"
+    number = _errno(error)
+    return None if number is None else _EXCEEDED_FILES.get(number)
+
+
+def _errno(error: BaseException) -> int | None:
+    """What the kernel refused with; subclasses may be the program's own and say anything."""
     number = error.errno if type(error) is OSError else None
-    return _EXCEEDED_FILES.get(number) if type(number) is int else None
+    return number if type(number) is int else None
 
 
 def _describe(error: BaseException) -> str:

@@ -80,6 +80,17 @@ class Stage:
         """All objects of a kind here."""
         return (await self.kube.list(kind, self.namespace)).items
 
+    async def until_none(self, *kinds: Kind, seconds: float = 20) -> None:
+        """No object of these kinds is here, as the API server has it."""
+        left: list[str] = []
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end:
+            left = [item["metadata"]["name"] for kind in kinds for item in await self.items(kind)]
+            if not left:
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"still there after {seconds} s: {', '.join(left)}")
+
     async def until(
         self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini", kind: Kind = Kind.RUN
     ) -> T:

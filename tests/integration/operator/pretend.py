@@ -126,6 +126,9 @@ class PretendCluster:
         await self.kube.update(job | {"kind": "Job", "apiVersion": "batch/v1", "status": status}, part="status")
 
     async def _make_pod(self, owner: Object, name: str, kind: str, index: int | None = None) -> None:
+        present = await self.kube.get(Kind(kind), self.namespace, owner["metadata"]["name"])
+        if present["metadata"]["uid"] != owner["metadata"]["uid"]:
+            return  # the owner went since it was listed, and nobody here collects orphans
         template = owner["spec"]["template"]
         marks, spec = dict(template["metadata"]["labels"]), dict(template["spec"])
         if kind == "Job":

@@ -120,9 +120,8 @@ async def test_deleted_run_frees_its_pods_without_waiting_for_the_garbage_collec
     async with stage.operator():
         await stage.until("a worker", lambda run: stage.cluster.of_role("worker"))
         assert stage.server.kubectl("delete", "spaderun", "mini", "-n", stage.namespace).returncode == 0
-        await stage.until("its pods are gone", lambda run: not run and not stage.cluster.world.pods, 20)
-        for kind in (Kind.POD, Kind.JOB, Kind.DEPLOYMENT):
-            assert not await stage.items(kind)
+        await stage.until("it is gone", lambda run: not run)
+        await stage.until_none(Kind.POD, Kind.JOB, Kind.DEPLOYMENT)
         assert len(await stage.items(Kind.CLAIM)) == 1, "storage stays"
         metrics = await stage.page("/metrics")
         assert 'run="mini"' not in metrics, "series go with their object"
