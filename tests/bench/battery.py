@@ -63,15 +63,15 @@ def fact(verdicts: Sequence[Verdict], name: str) -> list[float]:
 
 def figures(place: str, alone: Sequence[Verdict], together: Sequence[Verdict]) -> list[Figure]:
     """Of one place."""
-    seconds = fact(alone, "seconds")
-    median = statistics.median(seconds)
+    seconds, cpu_seconds, beside = fact(alone, "seconds"), fact(alone, "cpu_seconds"), fact(together, "seconds")
     name = f"{place}: battery of one program, one at a time, median"
+    median = statistics.median(seconds)
     return [
         at_most(name, median, "s", BOUND_SECONDS) if place == "gVisor" else measured(name, median, "s"),
         measured(f"{place}: the same, 90 of 100 within", percentile(seconds, 0.9), "s"),
-        measured(f"{place}: the same, processor time of its cells, median", statistics.median(fact(alone, "cpu_seconds")), "s"),
-        measured(f"{place}: battery of one program, {AT_ONCE} at a time, median", statistics.median(fact(together, "seconds")), "s"),
-    ]  # fmt: skip
+        measured(f"{place}: the same, processor time of its cells, median", statistics.median(cpu_seconds), "s"),
+        measured(f"{place}: battery of one program, {AT_ONCE} at a time, median", statistics.median(beside), "s"),
+    ]
 
 
 def main() -> None:
@@ -86,7 +86,9 @@ def main() -> None:
                 pod.tried()
                 alone[place] += asyncio.run(judged(pod, texts, 1))
                 together[place] += asyncio.run(judged(pod, texts, AT_ONCE))
-            print(f"round {round_number}, {place}: {statistics.median(fact(alone[place], 'seconds')):.3f} s", flush=True)
+            print(
+                f"round {round_number}, {place}: {statistics.median(fact(alone[place], 'seconds')):.3f} s", flush=True
+            )
     everything = [verdict for place in PLACES for verdict in (*alone[place], *together[place])]
     rejected = sum(not verdict.accepted for verdict in everything)
     found = [

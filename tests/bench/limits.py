@@ -44,9 +44,7 @@ EXCESSES = {
         "for piece in self.hoard:\n    piece[:] = bytes(1) * len(piece)\n",
     ),
     "processor time, computing": Excess(Limit.CPU, "while True: pass", 1.0, {"cpu_seconds": 1, "step_seconds": 60.0}),
-    "processor time, in one call in C": Excess(
-        Limit.CPU, "7 ** 7 ** 9", 1.0, {"cpu_seconds": 1, "step_seconds": 60.0}
-    ),
+    "processor time, in one call in C": Excess(Limit.CPU, "7 ** 7 ** 9", 1.0, {"cpu_seconds": 1, "step_seconds": 60.0}),
     "wall clock, computing": Excess(Limit.WALL, "while True: pass", 1.0, {"step_seconds": 1.0}),
     "wall clock, sleeping": Excess(Limit.WALL, "import time\ntime.sleep(1e6)", 1.0, {"step_seconds": 1.0}),
     "processes": Excess(Limit.PROCESSES, "import os\nos.fork()"),

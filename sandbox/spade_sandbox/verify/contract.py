@@ -6,11 +6,12 @@ seed, so one that walks through a set of strings differs there. In a used sessio
 what they gave before.
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.protocol import Criterion
-from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
 from spade_sandbox.client import CallResult, StepResult
 from spade_sandbox.verify.actions import random_action, repeatable
 from spade_sandbox.verify.arguments import drawn
@@ -44,31 +45,57 @@ SESSIONS = (
 
 
 async def check_contract(program: Program) -> Verdict | None:
-    """None if the program keeps the contract. Raises InfrastructureFault when it could not be judged."""
-    first: Seen | None = None
-    for wanted in SESSIONS:
-        async with program.session(wanted.note, max_turns=MAX_TURNS, other_hash_seed=wanted.other_hash_seed) as trial:
-            rejection = await _tools_are_fit(program, trial) if program.domain is Domain.TOOLS else None
-            if rejection is not None:
-                return rejection
-            seen = (*await _fixed(program, trial), *await _likely(trial))
-            again = () if first is not None else await _likely(trial)
-        for result in seen:
-            if isinstance(result, StepResult) and abs(result.reward) > MAX_ABSOLUTE_REWARD:
-                message = f"reward {result.reward} lies outside [-10, 10]"
-                return program.rejection(STAGE, Reason.REWARD_OUT_OF_RANGE, message, trial.trace)
-        if first is None:
-            first = seen
-            if seen[0] != again[0] or seen[-len(again) :] != again:
-                message = f"what was done in one episode changes the next from reset(seed={SEED})"
-                return program.rejection(STAGE, Reason.NONDETERMINISTIC, message, trial.trace)
-        elif seen != first:
+    """None if the program keeps the contract. Raises InfrastructureFault when it could not be judged.
+
+    Only a program that keeps it in one session is given the two others, which run at the same time.
+    """
+    first = await _seen_in(program, SESSIONS[0])
+    if isinstance(first, Verdict):
+        return first
+    others = await asyncio.gather(*(_seen_in(program, wanted) for wanted in SESSIONS[1:]), return_exceptions=True)
+    for wanted, seen in zip(SESSIONS[1:], others, strict=True):
+        if isinstance(seen, BaseException):
+            _forget_later(program, wanted)
+            raise seen
+        if isinstance(seen, Verdict):
+            return seen
+        if seen != first:
             what = "hash seed" if wanted.other_hash_seed else "process"
             message = f"the same seed and actions gave another result in another {what}"
-            return program.rejection(STAGE, wanted.reason, message, program.trials[0].trace, trial.trace)
+            return program.rejection(STAGE, wanted.reason, message, *_traces(program, SESSIONS[0], wanted))
     program.facts["M13"] = PASSED
     program.facts["M15"] = f"{PASSED}: it loads, begins and goes on within its limits"
     return None
+
+
+async def _seen_in(program: Program, wanted: _Session) -> Seen | Verdict:
+    """What the program answers in one session, or why that alone rejects it."""
+    first = wanted is SESSIONS[0]
+    async with program.session(wanted.note, max_turns=MAX_TURNS, other_hash_seed=wanted.other_hash_seed) as trial:
+        rejection = await _tools_are_fit(program, trial) if program.domain is Domain.TOOLS else None
+        if rejection is not None:
+            return rejection
+        seen = (*await _fixed(program, trial), *await _likely(trial))
+        again = await _likely(trial) if first else ()
+    for result in seen:
+        if isinstance(result, StepResult) and abs(result.reward) > MAX_ABSOLUTE_REWARD:
+            message = f"reward {result.reward} lies outside [-10, 10]"
+            return program.rejection(STAGE, Reason.REWARD_OUT_OF_RANGE, message, trial.trace)
+    if first and (seen[0] != again[0] or seen[-len(again) :] != again):
+        message = f"what was done in one episode changes the next from reset(seed={SEED})"
+        return program.rejection(STAGE, Reason.NONDETERMINISTIC, message, trial.trace)
+    return seen
+
+
+def _traces(program: Program, *sessions: _Session) -> tuple[Trace, ...]:
+    notes = {wanted.note for wanted in sessions}
+    return tuple(trial.trace for trial in program.trials if trial.note in notes)
+
+
+def _forget_later(program: Program, wanted: _Session) -> None:
+    """The fault that is told is this session's, so its evidence must be the last."""
+    later = {other.note for other in SESSIONS[SESSIONS.index(wanted) + 1 :]}
+    program.trials[:] = [trial for trial in program.trials if trial.note not in later]
 
 
 async def _tools_are_fit(program: Program, trial: Trial) -> Verdict | None:

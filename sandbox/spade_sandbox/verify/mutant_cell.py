@@ -1,8 +1,9 @@
 """What runs in a cell to replay sessions against many mutants of one program: itself a program with an environment.
 
-Never imported by what judges: `mutants` reads this file, appends `PROGRAM` and `REPLAYS`, and opens the text in a
-sandbox like any other program. One replay is one step, `"MUTANT REPLAY"`, answered by a digest of everything that the
-mutant said. Each replay runs the module anew, so that nothing of one reaches the next. Standard library and numpy only.
+Never imported by what judges: `mutants` reads this file, appends `PROGRAM`, `REPLAYS` and `BATCH_SECONDS`, and opens
+the text in a sandbox like any other program. A step, `"MUTANT REPLAY REPLAY …"`, is answered by one digest for each
+replay of everything that the mutant said, up to the first that differs from the original's last. Each replay runs the
+module anew, so that nothing of one reaches the next. Standard library and numpy only.
 """
 
 INJECTED = dict(globals())  # first of all: the names that every program finds defined, and none of ours
@@ -11,6 +12,7 @@ import hashlib  # noqa: E402
 import json  # noqa: E402
 import random  # noqa: E402
 import sys  # noqa: E402
+import time  # noqa: E402
 from types import CodeType, ModuleType  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -20,9 +22,13 @@ PROGRAM = ""
 """The text with all mutants; appended."""
 REPLAYS = "[]"
 """JSON: per episode its seed, and its moves, each `[action, tool, arguments]`; appended."""
+BATCH_SECONDS = 0.0
+"""After so long no further replay of a step begins; appended."""
 SWITCH = "_spade_mutant"
 MODULE = "program"
 BASES = ("Env", "ToolUseBaseEnv")
+CLOCK = time.monotonic
+"""Kept, in case a program exchanges it."""
 
 
 class MutantCellEnv:
@@ -32,6 +38,7 @@ class MutantCellEnv:
         self.max_turns = max_turns
         self.code: CodeType | None = None
         self.replays: list[tuple[int, list[list[str]]]] = []
+        self.originals: dict[int, str] = {}
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Compile once."""
@@ -41,12 +48,24 @@ class MutantCellEnv:
         return f"{len(self.replays)} replays", {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """One replay."""
-        mutant, replay = (int(word) for word in action.split())
+        """As many replays as time allows, at least one."""
+        mutant, *replays = (int(word) for word in action.split())
+        digests: list[str] = []
+        until = CLOCK() + BATCH_SECONDS
+        for replay in replays:
+            digests.append(self.digest(mutant, replay))
+            if mutant == 0:
+                self.originals[replay] = digests[-1]
+            if CLOCK() > until or digests[-1] != self.originals.get(replay):
+                break
+        return " ".join(digests), 0.0, False, False, {}
+
+    def digest(self, mutant: int, replay: int) -> str:
+        """Of everything that the mutant says in one replay."""
         digest = hashlib.sha256()
         for answer in self.answers(mutant, *self.replays[replay]):
             digest.update(f"{len(answer)} {answer}".encode("utf-8", "backslashreplace"))
-        return digest.hexdigest()[:32], 0.0, False, False, {}
+        return digest.hexdigest()[:32]
 
     def answers(self, mutant: int, start: int, moves: list[list[str]]) -> list[str]:
         """What the mutant says in one episode, up to its end or its first fault."""

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 
@@ -37,6 +38,10 @@ STAGE = Stage.MUTANTS
 MAX_DEATHS = 4
 """Mutants that may end the shared cell, each by its own fault, before the rest is left out."""
 SHOWN_SURVIVORS = 3
+BATCH = 16
+"""Replays asked for at once."""
+BATCH_SECONDS = 0.25
+"""After so long no further replay of a batch begins; each keeps the seconds of the settings to itself."""
 
 
 class Fate(StrEnum):
@@ -183,28 +188,56 @@ class _Bench:
 
     async def told_by(self, mutant: int, replays: range) -> int | None:
         """The first replay that the mutant answers differently. Raises _Spent."""
-        for number in replays:
-            original = await self._original(number)
-            if original is not None and await self._play(mutant, number) != original:
-                return number
+        for first in range(replays.start, replays.stop, BATCH):
+            numbers = range(first, min(first + BATCH, replays.stop))
+            originals = await self._known(numbers)
+            stable = [number for number in numbers if originals[number] is not None]
+            for number, digest in (await self._play(mutant, stable)).items():
+                if digest != originals[number]:
+                    return number
         return None
 
-    async def _original(self, number: int) -> str | None:
-        """The original's digest; None if it does not answer twice alike here, or not at all."""
-        if number not in self._originals:
-            first = await self._play(0, number)
-            again = await self._play(0, number) if first is not None else None
-            self._originals[number] = first if first == again else None
-        return self._originals[number]
+    async def _known(self, numbers: range) -> dict[int, str | None]:
+        """The original's digests; None where it does not answer twice alike here, or not at all."""
+        if numbers.start not in self._originals:
+            first = await self._play(0, numbers)
+            again = await self._play(0, [number for number in numbers if first[number] is not None])
+            self._originals |= {
+                number: digest if again.get(number) == digest else None for number, digest in first.items()
+            }
+        return self._originals
 
-    async def _play(self, mutant: int, number: int) -> str | None:
-        """None: the replay ended the cell, by a fault that no program can catch."""
-        steps = len(self._replays[number].moves)
-        if steps > self._left:
+    async def _play(self, mutant: int, numbers: Sequence[int]) -> dict[int, str | None]:
+        """Digests of these replays, up to the first that differs from the original's last. Raises _Spent.
+
+        None: the replay ended the cell, by a fault that no program can catch.
+        """
+        found: dict[int, str | None] = {}
+        at_once = BATCH
+        left = list(numbers)
+        while left:
+            sent = self._affordable(left[:at_once])
+            answers = await self._cell.play(mutant, sent)
+            if answers is None and len(sent) > 1:
+                at_once = 1  # which of them it was is seen one by one
+                continue
+            new = dict(zip(sent, answers or (None,), strict=False))
+            found |= new
+            spent = sum(len(self._replays[number].moves) for number in new)
+            self._left -= spent
+            self.steps += spent
+            left = left[len(new) :]
+            if mutant and any(digest != self._originals[number] for number, digest in new.items()):
+                break
+        return found
+
+    def _affordable(self, numbers: Sequence[int]) -> list[int]:
+        """As many of them as the steps that are left allow. Raises _Spent if that is none."""
+        steps = accumulate(len(self._replays[number].moves) for number in numbers)
+        fitting = [number for number, sum_of_steps in zip(numbers, steps, strict=True) if sum_of_steps <= self._left]
+        if not fitting:
             raise _Spent
-        self._left -= steps
-        self.steps += steps
-        return await self._cell.play(mutant, number)
+        return fitting
 
 
 class _SharedCell:
@@ -213,7 +246,10 @@ class _SharedCell:
     def __init__(self, program: Program, settings: MutantSettings, text: str) -> None:
         self._program = program
         self._text = text
-        self._limits = program.limits.model_copy(update={"step_seconds": settings.seconds})
+        digests = max(program.limits.observation_characters, BATCH * 40)
+        self._limits = program.limits.model_copy(
+            update={"step_seconds": settings.seconds + BATCH_SECONDS, "observation_characters": digests}
+        )
         self._open: contextlib.AsyncExitStack | None = None
         self._session: SandboxSession | None = None
         self._deaths = 0
@@ -226,11 +262,11 @@ class _SharedCell:
     ) -> None:
         await asyncio.shield(self._close())
 
-    async def play(self, mutant: int, number: int) -> str | None:
-        """The digest of a replay; None if it ended the cell. Raises _Spent."""
+    async def play(self, mutant: int, numbers: Sequence[int]) -> tuple[str, ...] | None:
+        """Digests of the first of these replays, at least of one; None if the cell ended. Raises _Spent."""
         try:
             session = self._session or await self._opened()
-            return (await session.step(f"{mutant} {number}")).observation
+            told = (await session.step(" ".join(map(str, (mutant, *numbers))))).observation.split()
         except EnvironmentFault as error:
             opened = self._session is not None
             await self._close()
@@ -238,6 +274,9 @@ class _SharedCell:
             if error.limit == Limit.CPU or not opened or self._deaths > MAX_DEATHS:
                 raise _Spent from None
             return None
+        if not 0 < len(told) <= len(numbers):
+            raise _Spent  # the program tampers with what replays it
+        return tuple(told)
 
     async def _opened(self) -> SandboxSession:
         program = self._program
@@ -267,7 +306,7 @@ class _SharedCell:
 
 def _fitting(text: str, replays: tuple[Replay, ...]) -> tuple[tuple[Replay, ...], str]:
     """The replays that fit into a source beside the program, and the text of the shared cell."""
-    head = f"{_harness()}\n\nPROGRAM = {text!r}\n"
+    head = f"{_harness()}\n\nBATCH_SECONDS = {BATCH_SECONDS}\nPROGRAM = {text!r}\n"
     kept: list[str] = []
     size = len(head) + 1_000
     for replay in replays:
