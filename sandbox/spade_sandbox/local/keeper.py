@@ -1,7 +1,7 @@
 """The process between a tool and the pod it started: when the tool goes, in whatever way, the pod goes.
 
-Started by path with a JSON order as its argument (`Order` in launch.py). It starts the pod's command with its own
-standard input and output, watches the tool's lifeline (a pipe that only the tool holds open), and cleans up when the
+Started by path with a JSON order in its environment (launch.py). It starts the pod's command with its own standard
+input and output, watches the tool's lifeline (a pipe that only the tool holds open), and cleans up when the
 lifeline breaks. It runs in a session of its own, so that an interrupt of the terminal does not reach it. Imports
 nothing of ours, to start at once.
 """
@@ -16,6 +16,8 @@ import subprocess
 import sys
 from typing import Any
 
+ORDER = "SPADE_KEEPER_ORDER"
+"""Variable with the order; it holds the token, so it is no argument, which everybody may read."""
 GRACE_SECONDS = 10.0
 """What the pod may take to end after its input has ended; it is killed then."""
 CLEAN_UP_SECONDS = 30.0
@@ -24,7 +26,7 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> int:
     """Run one order to its end; the exit code is the command's."""
-    order: dict[str, Any] = json.loads(sys.argv[1])
+    order: dict[str, Any] = json.loads(os.environ.pop(ORDER))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from spade_contracts.errors import InfrastructureFault
+from spade_sandbox.local.keeper import ORDER
 from spade_sandbox.pod.settings import PREFIX
 from spade_sandbox.pod.stdio import TOKEN
 
@@ -44,8 +45,11 @@ class Launch:
     """Whether the pod must show gVisor's marks and no network device but loopback."""
 
 
-def keeper_command(launch: Launch, folder: Path, lifeline: int) -> list[str]:
-    """The words that start a keeper for this launch; `lifeline` is the descriptor that it inherits."""
+def keeper_start(launch: Launch, folder: Path, lifeline: int) -> tuple[list[str], dict[str, str]]:
+    """The words that start a keeper for this launch, and its environment, which holds what no process list may show.
+
+    `lifeline` is the descriptor that it inherits.
+    """
     order = {
         "command": launch.command,
         "environment": launch.environment,
@@ -53,7 +57,8 @@ def keeper_command(launch: Launch, folder: Path, lifeline: int) -> list[str]:
         "folder": str(folder),
         "lifeline": lifeline,
     }
-    return [sys.executable, "-I", str(Path(__file__).with_name("keeper.py")), json.dumps(order)]
+    command = [sys.executable, "-I", str(Path(__file__).with_name("keeper.py"))]
+    return command, {**os.environ, ORDER: json.dumps(order)}
 
 
 def pod_environment(token: str, capacity: int) -> dict[str, str]:

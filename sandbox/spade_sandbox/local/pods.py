@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from spade_contracts.errors import InfrastructureFault
 from spade_sandbox.client import SandboxPool
 from spade_sandbox.local import cells, docker, runsc
-from spade_sandbox.local.launch import Backend, BackendUnusable, Launch, keeper_command
+from spade_sandbox.local.launch import Backend, BackendUnusable, Launch, keeper_start
 from spade_sandbox.pod.relay import Relay, RelayBroken
 from spade_sandbox.pod.stdio import LOOPBACK, Report
 
@@ -91,10 +91,12 @@ class LocalPod:
             raise
         lifeline, own_end = os.pipe()
         log_file = folder / "log"
+        command, environment = keeper_start(launch, folder, lifeline)
         try:
             with log_file.open("wb") as output:
                 keeper = await asyncio.create_subprocess_exec(
-                    *keeper_command(launch, folder, lifeline),
+                    *command,
+                    env=environment,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=output,

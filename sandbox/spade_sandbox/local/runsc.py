@@ -45,7 +45,9 @@ def launch(folder: Path, token: str, capacity: int) -> Launch:
     program = find_runsc()
     root = folder / "root"
     root.mkdir()
-    (folder / "config.json").write_text(json.dumps(bundle(root, token, capacity)))
+    configuration = folder / "config.json"
+    configuration.touch(mode=0o600)  # it holds the token
+    configuration.write_text(json.dumps(bundle(root, token, capacity)))
     name = folder.name
     flags = [f"--root={folder / 'state'}", "--network=none", "--ignore-cgroups"]
     if os.geteuid() != 0:

@@ -50,6 +50,11 @@ def within(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
+def open_files(folder: Path) -> list[Path]:
+    """Files that other users may read."""
+    return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 0o077]
+
+
 async def first_words(pool) -> str:
     async with pool.session(SOURCE, LIMITS, max_turns=5) as session:
         return await session.reset(1)
@@ -130,6 +135,14 @@ async def test_strangers_without_the_token_get_no_session() -> None:
         host, _, port = pod.target.rpartition(":")
         with pytest.raises(Refused, match="token"):
             await connect_pod(host, int(port), "a guess")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_token_is_in_no_process_list_and_in_no_file_that_others_may_read(backend: Backend, scratch: Path) -> None:
+    async with local_pod(backend, capacity=2, warn=quiet) as pod:
+        for number in descendants(os.getpid()):
+            assert pod.token.encode() not in (Path("/proc") / str(number) / "cmdline").read_bytes()
+        assert not [path for path in open_files(scratch) if pod.token.encode() in path.read_bytes()]
 
 
 async def test_program_in_gvisor_sees_none_of_our_files() -> None:
