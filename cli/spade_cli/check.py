@@ -12,6 +12,8 @@ from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
 from spade_operator.reconcile.accept import check
 
+PACKAGE = "package:"
+MAX_OTHERS = 4
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -29,13 +31,39 @@ def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
     try:
         return SpadeRunSpec.model_validate(document.get("spec", {}))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["spec", *(str(part) for part in first["loc"])])
-        raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+        raise _all_wrong(error) from error
+
+
+def _all_wrong(error: ValidationError) -> InvalidInput:
+    """Every wrong field; unknown ones first, because a missing one is often the same, misspelt."""
+    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    told = [(".".join(["spec", *map(str, one["loc"])]), str(one["msg"]).removeprefix("Value error, ")) for one in found]
+    (where, message), *others = told
+    also = "; ".join(f"{path}: {text}" for path, text in others[:MAX_OTHERS])
+    return InvalidInput(where, message, remedy=f"Also wrong: {also}." if also else "")
 
 
 def resolved(document: dict[str, Any]) -> MethodConfig:
     """The settings that the run would be accepted with. Raises InvalidInput as the operator's acceptance does."""
     spec = checked_spec(document)
     check(spec)
-    return spec.method()
+    method = spec.method()
+    _check_packages(spec.model.uri, method)
+    return method
+
+
+def _check_packages(model_uri: str, method: MethodConfig) -> None:
+    """What preparation would refuse of the model and the corpus, where these are shipped and so lie here too.
+
+    Raises InvalidInput. Nothing is looked at where the trainer's libraries are not installed.
+    """
+    try:
+        from spade_trainer.design.corpus import load_corpus
+        from spade_trainer.workers.model_source import check_model, check_prompts, resolve_model
+    except ModuleNotFoundError:
+        return
+    if model_uri.startswith(PACKAGE):
+        check_prompts(model_uri, method)
+        check_model(resolve_model(model_uri), method)
+    if method.environments.corpus.uri.startswith(PACKAGE):
+        load_corpus(method.environments.corpus.uri)

@@ -75,16 +75,31 @@ def connect(kubeconfig: str | None) -> Any:
         config.load_kube_config(config_file=kubeconfig)
     except (config.ConfigException, OSError) as error:
         raise InvalidInput(
-            kubeconfig or "KUBECONFIG", str(error), remedy="`make kubeconfig` prints the path of our cluster's file."
+            kubeconfig or "KUBECONFIG", str(error), remedy='In a checkout, eval "$(cluster/kubeconfig)" points at ours.'
         ) from error
     return client.ApiClient()
+
+
+class _Strict(yaml.SafeLoader):
+    """YAML in which no key stands twice: of two objects pasted together, the first would be lost in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a second key of the same name."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen and key != "<<":
+                problem = f"the key {key!r} stands there twice; write --- between two objects"
+                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+            seen.add(key if isinstance(key, str) else None)
+        return super().construct_mapping(node, deep)
 
 
 def read_document(path: str) -> dict[str, Any]:
     """The one Kubernetes object in a YAML file. Raises InvalidInput that says what is wrong with the file."""
     try:
         with open(path, encoding="utf-8") as file:
-            documents = [d for d in yaml.safe_load_all(file) if d]
+            documents = [d for d in yaml.load_all(file, Loader=_Strict) if d]
     except OSError as error:
         raise InvalidInput(path, str(error.strerror)) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -12,7 +12,7 @@ from spade_cli import replay as replaying
 from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
 from spade_cli.interrupts import run_until_signal
-from spade_cli.table import closing_tables
+from spade_cli.table import closing_tables, legend
 from spade_cli.watch import condition, follow, refused
 from spade_contracts.errors import SpadeError
 from spade_contracts.resources import RunCondition
@@ -151,20 +151,26 @@ def watched(api: object, namespace: str, name: str, operator_namespace: str, tim
 
 def show(seen: Run, console: Console) -> None:
     """The closing table, the verdict and the place of the results."""
-    console.print(*closing_tables(seen.status), sep="")
+    if seen.status.rollouts:
+        console.print(*closing_tables(seen.status), sep="")
+    for line in legend(seen.status):
+        console.print(line, soft_wrap=True)
     named = f"SpadeRun {seen.namespace}/{seen.name}"
     failed, reason, message = condition(seen.status, RunCondition.FAILED)
     if condition(seen.status, RunCondition.COMPLETE)[0]:
         console.print(f"{named} is complete at policy version {seen.status.policy_version}.")
     elif failed:
         console.print(f"{named} failed, {reason}: {message}")
+    elif condition(seen.status, RunCondition.SUSPENDED)[0]:
+        console.print(f"{named} is suspended. Set spec.suspend: Never to go on.")
     elif why := refused(seen):
         console.print(f"{named} cannot start: {why}")
     else:
         console.print(f"{named} goes on: {seen.status.doing or seen.status.phase}.")
     if seen.status.storage_uri:
         claim = seen.spec.storage.claim_name or f"{seen.name}-storage"
-        console.print(f"Results: {seen.status.storage_uri} in PersistentVolumeClaim {seen.namespace}/{claim}")
+        where = f"{seen.status.storage_uri} in PersistentVolumeClaim {seen.namespace}/{claim}"
+        console.print(f"Results: {where}", soft_wrap=True)
 
 
 def main() -> None:

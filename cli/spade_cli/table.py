@@ -10,7 +10,7 @@ from rich.table import Table
 
 from spade_contracts.resources import SpadeRunStatus
 from spade_contracts.resources.spade_run import RolloutFigures
-from spade_contracts.statuses import Outcome
+from spade_contracts.statuses import Outcome, ProofResult
 from spade_operator.reconcile.figures import STAGES
 
 NOTHING = "-"
@@ -51,6 +51,20 @@ TABLES: Mapping[str, Mapping[str, Cell]] = {
     },
 }
 """Title of each table → header of each column → its cell."""
+
+
+def legend(status: SpadeRunStatus) -> tuple[str, ...]:
+    """What the tables do not say by themselves."""
+    lines = []
+    if any(figures.proof == ProofResult.INDISTINGUISHABLE for figures in status.rollouts):
+        lines.append(
+            f"{ProofResult.INDISTINGUISHABLE}: the step was too small for log-probabilities to tell the policies "
+            "apart; the engine's checksums were compared instead."
+        )
+    missing = status.rollout - len(status.rollouts)
+    if missing > 0:
+        lines.append(f"{missing} earlier rollouts are not in the status; storage holds rollouts/NNNN/rollout.json.")
+    return tuple(lines)
 
 
 def closing_tables(status: SpadeRunStatus) -> tuple[Table, ...]:

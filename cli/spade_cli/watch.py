@@ -43,7 +43,7 @@ def ended(run: Run) -> bool:
 
 def refusal(run: Run) -> Condition | None:
     """The condition that keeps the run from starting; of the present spec only."""
-    if run.status.observed_generation < run.generation:
+    if run.status.observed_generation < run.generation or condition(run.status, RunCondition.SUSPENDED)[0]:
         return None
     for kind in (RunCondition.ACCEPTED, RunCondition.ISOLATED):
         for found in run.status.conditions:
@@ -88,7 +88,8 @@ def progress_line(run: Run, live: LiveView | None) -> str:
     rollout = live.rollout if live else status.rollout
     cycle = live.cycle if live else status.cycle
     doing = (live.doing if live and live.doing else status.doing) or str(status.phase)
-    parts = [f"rollout {min(rollout + 1, run.spec.rollouts)}/{run.spec.rollouts}", f"cycle {cycle}", doing]
+    done = min(rollout, run.spec.rollouts)
+    parts = [f"{done} of {run.spec.rollouts} rollouts done", f"cycle {cycle}", doing]
     if live and live.episodes_planned:
         parts.append(f"episodes {live.episodes_done or 0}/{live.episodes_planned}")
     parts.append(f"learnable {status.learnable_fraction or '-'}")

@@ -81,13 +81,13 @@ class Reason(StrEnum):
     HASH_SEED_DEPENDENT = "hash_seed_dependent"
     """Two sessions that differ only in the interpreter's hash seed differ in what they answer."""
     NO_TOOLS = "no_tools"
-    """A tool environment offers no tool, or no instruction."""
+    """A tool environment offers no tool."""
     CRITERION_RAISES = "criterion_raises"
     """A criterion of a tool environment raises at reset."""
     BUDGET_SPENT = "budget_spent"
     """The program used up its verification's CPU time before the stages it must pass were done."""
     IGNORES_ACTIONS = "ignores_actions"
-    """No action makes a difference to what it answers."""
+    """No action makes a difference to what it answers, and none has won."""
     CRITERION_AT_RESET = "criterion_at_reset"
     """A criterion of a tool environment holds before anything was done."""
     WINS_AT_RESET = "wins_at_reset"
@@ -137,9 +137,9 @@ class Reason(StrEnum):
     CONTAMINATED = "contaminated"
     """It overlaps with an evaluation set."""
     TOO_EASY = "too_easy"
-    """Policies without skill win too often."""
+    """The probes' mean return is above the setting."""
     TOO_HARD = "too_hard"
-    """No probe gets anywhere."""
+    """The probes' mean return is below the setting."""
     JUDGE_REJECTED = "judge_rejected"
     """The model judge did not say yes."""
     JUDGE_UNAVAILABLE = "judge_unavailable"
@@ -177,7 +177,6 @@ REASONS: Mapping[Stage, tuple[Reason, ...]] = {
         Reason.HASH_SEED_DEPENDENT,
         Reason.NO_TOOLS,
         Reason.CRITERION_RAISES,
-        Reason.IGNORES_ACTIONS,
         *_RUNNING,
     ),
     Stage.CONTROLS: (
@@ -192,12 +191,19 @@ REASONS: Mapping[Stage, tuple[Reason, ...]] = {
         Reason.ADVANCED_BY_UNRELATED_TOOL,
         *_RUNNING,
     ),
-    Stage.SOLUTION: (Reason.NO_SOLUTION, Reason.SOLUTION_FAILS, Reason.SOLUTION_UNSTABLE, *_RUNNING),
+    Stage.SOLUTION: (
+        Reason.NO_SOLUTION,
+        Reason.SOLUTION_FAILS,
+        Reason.SOLUTION_UNSTABLE,
+        Reason.IGNORES_ACTIONS,
+        *_RUNNING,
+    ),
     Stage.ORDER: (
         Reason.WINS_TRUNCATED,
         Reason.WINS_SHUFFLED,
         Reason.WINS_WRONG_TARGET,
         Reason.WINS_CROSS_SEED,
+        Reason.WINS_BY_MALFORMED,
         *_RUNNING,
     ),
     Stage.LEAKS: (

@@ -5,6 +5,7 @@ from datetime import datetime
 from spade_contracts.config import ParallelismConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
+from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
@@ -31,6 +32,13 @@ def check(spec: SpadeRunSpec) -> None:
             "spec.engine.args.max-model-len",
             f"is {longest}, less than spec.play.contextTokens ({method.play.context_tokens})",
             remedy="Raise it, or lower the other: an engine refuses what is longer.",
+        )
+    strange = sorted(set(spec.engine.args) - set(ENGINE_ARGS))
+    if strange:
+        raise InvalidInput(
+            "spec.engine.args",
+            f"{', '.join(strange)} may not be set: arguments may change speed, memory and layout only",
+            remedy=f"Use of {', '.join(ENGINE_ARGS)}.",
         )
     sandbox = spec.sandbox
     if sandbox.min_pods > sandbox.max_pods:

@@ -19,6 +19,10 @@ from spade_operator.records import Kind, PodRecord
 
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
+TO_MEND = (
+    "If that is mended outside of the spec, raise spec.retry to look again. Model and method of a spec cannot change: "
+    "delete the run and apply the corrected one."
+)
 
 AT_WORK = frozenset({Reason.PREPARING, Reason.PREPARED})
 
@@ -109,7 +113,7 @@ def _verdict(result: PrepareResult) -> Wanted:
             RunCondition.ACCEPTED, Reason.PREPARED, f"Model: {size}. Corpus: {result.corpus_documents} documents."
         )
     reason = Reason(result.reason) if result.reason in set(Reason) else Reason.JOB_FAILED
-    return is_false(RunCondition.ACCEPTED, reason, f"{result.message} Raise spec.retry to look again.")
+    return is_false(RunCondition.ACCEPTED, reason, f"{result.message} {TO_MEND}")
 
 
 def _failed(seen: Observed, pods: list[PodRecord], failure: str) -> Step:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.errors import InvalidInput
-from spade_contracts.verdicts import Fact, Reason, Trace, Verdict
+from spade_contracts.verdicts import Fact, Operation, Reason, Trace, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,8 +69,11 @@ def json_record(judged: Judged) -> dict[str, Any]:
 
 
 def evidence_data(evidence: Sequence[Trace]) -> list[dict[str, Any]]:
-    """Traces as JSON data; fields with their default are left out."""
+    """Traces as JSON data; fields with their default are left out, but for the empty action of a step."""
     data: list[dict[str, Any]] = EVIDENCE.dump_python(tuple(evidence), mode="json", exclude_defaults=True)
+    for exchange in (exchange for trace in data for exchange in trace.get("exchanges", ())):
+        if exchange["op"] == Operation.STEP:
+            exchange.setdefault("action", "")
     return data
 
 

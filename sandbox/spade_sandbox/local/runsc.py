@@ -48,8 +48,9 @@ def launch(folder: Path, token: str, capacity: int) -> Launch:
     configuration = folder / "config.json"
     configuration.touch(mode=0o600)  # it holds the token
     configuration.write_text(json.dumps(bundle(root, token, capacity)))
-    name = folder.name
-    flags = [f"--root={folder / 'state'}", "--network=none", "--ignore-cgroups"]
+    name, state = folder.name, folder / "state"
+    state.mkdir(mode=0o700)  # runsc keeps the configuration there too
+    flags = [f"--root={state}", "--network=none", "--ignore-cgroups"]
     if os.geteuid() != 0:
         flags.append("--rootless")
     command = (str(program), *flags)

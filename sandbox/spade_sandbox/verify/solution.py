@@ -1,13 +1,17 @@
 """Stage `solution` (M4): the program's own solution must win, twice in the same way, and from more than one seed.
 
 A solution in the form asked for that does not win is a rejection. One in another form may have been misread, so the
-program is then judged without it, unless the settings ask for a solution; the verdict says which it was.
+program is then judged without it, unless the settings ask for a solution; the verdict says which it was. A game that
+nobody has seen won, and that answers every action alike, is rejected.
 """
 
+from collections.abc import Sequence
+
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import SolutionRule
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, UNFINISHED
-from spade_sandbox.verify.moves import Episode, Move, Solved
+from spade_sandbox.verify.moves import Episode, Move, Outcome, Solved
 from spade_sandbox.verify.playing import demonstrated, play
 from spade_sandbox.verify.solutions import Reading, readings
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
@@ -90,7 +94,21 @@ def _without(program: Program, why: str) -> Verdict | None:
     program.facts["M4"] = f"{NO_SOLUTION} ({why})"
     if program.settings.solution is SolutionRule.REQUIRED:
         return program.rejection(STAGE, Reason.NO_SOLUTION, f"no solution that can be replayed: {why}")
+    if program.domain is Domain.GAMES and _answers_all_alike(program.episodes):
+        message = "no action made a difference to what it answers, and none has won"
+        return program.rejection(STAGE, Reason.IGNORES_ACTIONS, message, *program.traces[-1:])
     return None
+
+
+def _answers_all_alike(episodes: Sequence[Episode]) -> bool:
+    """Whether from each seed the answers depend on the turn alone, although different actions were made in it."""
+    tried: dict[tuple[int, int], dict[Move, Outcome]] = {}
+    for episode in episodes:
+        for turn, (move, outcome) in enumerate(zip(episode.moves, episode.outcomes, strict=True)):
+            tried.setdefault((episode.seed, turn), {})[move] = outcome
+    return any(len(made) > 1 for made in tried.values()) and all(
+        len(set(made.values())) == 1 for made in tried.values()
+    )
 
 
 async def _failure(trial: Trial, episode: Episode) -> Verdict:

@@ -52,7 +52,9 @@ def within(folder: Path) -> list[Path]:
 
 def open_files(folder: Path) -> list[Path]:
     """Files that other users may read."""
-    return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 0o077]
+    closed = [path for path in folder.rglob("*") if path.is_dir() and not path.stat().st_mode & 0o001]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 0o004]
+    return [path for path in files if not any(parent in closed for parent in path.parents)]
 
 
 async def first_words(pool) -> str:

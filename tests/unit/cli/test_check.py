@@ -1,5 +1,6 @@
 """`spade check` says what the operator's acceptance says, without a cluster."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from spade_cli.cluster import read_document
 from spade_cli.main import plain
 from spade_contracts.errors import InvalidInput
 
-HEAD = "apiVersion: spade.dev/v1alpha1\nkind: SpadeRun\nmetadata: {name: x}\nspec:\n  model: {uri: 'package:tiny'}\n"
+HEAD = (
+    "apiVersion: spade.dev/v1alpha1\nkind: SpadeRun\nmetadata: {name: x}\nspec:\n  model: {uri: 'file:///storage/m'}\n"
+)
+ROOT = Path(__file__).parents[3]
 
 
 def written(tmp_path: Path, text: str) -> str:
@@ -32,6 +36,7 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
         ("  learner: {ranksPerNode: 3, parallelism: {expert: 2}}\n", "spec.learner", "multiple of it"),
         ("  play: {sampling: {topP: 0.9}}\n", "spec", "cannot renormalise"),
         ("  sandbox: {minPods: 3, maxPods: 2}\n", "spec.sandbox.minPods", "Lower one or raise the other"),
+        ("  engine: {args: {served-model-name: x}}\n", "spec.engine.args", "speed, memory and layout only"),
         ("  environments: {corpus: {uri: 's3://bucket/x'}}\n", "spec.environments.corpus.uri", "Write package:NAME"),
     ],
 )
@@ -41,6 +46,46 @@ def test_wrong_spec_is_refused_with_its_path_and_what_to_write(
     with pytest.raises(InvalidInput, match=says) as caught:
         resolved(read_document(written(tmp_path, HEAD + "  rollouts: 4\n" + line)))
     assert caught.value.where == where
+
+
+@pytest.mark.parametrize("path", [ROOT / "examples" / name for name in ("first.yaml", "mini.yaml")])
+def test_examples_would_be_accepted(path: Path) -> None:
+    assert resolved(read_document(str(path))).learner.ranks == 2
+
+
+def test_run_of_the_readme_is_the_example() -> None:
+    block = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert block is not None
+    assert (ROOT / "examples" / "first.yaml").read_text().endswith(block[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("  model: {uri: 'package:huge'}\n", "package:huge is not shipped. Use package:tiny"),
+        ("  model: {uri: 'package:tiny'}\n", "knows the compact prompts only. Write Compact"),
+        (
+            "  model: {uri: 'package:tiny'}\n  play: {promptTemplate: Compact}\n"
+            "  environments: {designer: {promptTemplate: Compact}}\n",
+            "is 32768, but the model reads at most 2048 tokens",
+        ),
+    ],
+)
+def test_what_is_shipped_is_looked_into(tmp_path: Path, line: str, says: str) -> None:
+    text = HEAD.replace("  model: {uri: 'file:///storage/m'}\n", line)
+    with pytest.raises(InvalidInput, match=says):
+        resolved(read_document(written(tmp_path, text + "  rollouts: 4\n")))
+
+
+def test_misspelt_field_is_named_before_the_one_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"Also wrong: spec\.rollouts: Field required") as caught:
+        resolved(read_document(written(tmp_path, HEAD + "  rolouts: 4\n")))
+    assert caught.value.where == "spec.rolouts"
+
+
+def test_object_pasted_behind_another_is_not_lost_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="the key 'apiVersion' stands there twice"):
+        read_document(written(tmp_path, HEAD + "  rollouts: 4\n" + HEAD + "  rollouts: 4\n"))
 
 
 def test_name_that_is_kept_for_batches_is_refused(tmp_path: Path) -> None:

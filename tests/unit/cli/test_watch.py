@@ -53,7 +53,7 @@ def test_run_that_is_being_probed_is_not_refused() -> None:
 def test_progress_names_rollout_cycle_work_episodes_and_learnable_fraction() -> None:
     live = LiveView(rollout=1, cycle=0, doing="playing", episodes_done=3, episodes_planned=24)
     line = watch.progress_line(run_with(rollout=1, learnable_fraction="0.500"), live)
-    assert line == "rollout 2/4 | cycle 0 | playing | episodes 3/24 | learnable 0.500"
+    assert line == "1 of 4 rollouts done | cycle 0 | playing | episodes 3/24 | learnable 0.500"
 
 
 def test_silent_api_server_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch) -> None:

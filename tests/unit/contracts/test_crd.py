@@ -6,16 +6,35 @@ from typing import Any
 import pytest
 from tools.generate_crds import ROOT, generated
 
+from spade_contracts.libraries import ALLOWED_LIBRARIES
 from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource, definition, fields, schema
 from spade_contracts.resources.rules import METHOD_FIELDS, POD_FIELDS
+from spade_contracts.verdicts import REASONS, Reason, Stage
 
 BY_KIND = {resource.kind: resource for resource in CUSTOM_RESOURCES}
+PARTS_OF_VERDICTS = ("Stages", "Reasons", "Libraries")
 REFUSED_BY_KUBERNETES = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "title", "const", "patternProperties"}
 
 
 @pytest.mark.parametrize("path", generated())
 def test_generated_files_are_fresh(path: str) -> None:
     assert (ROOT / path).read_text() == generated()[path], f"{path} differs from the models; run `make crds`"
+
+
+def test_the_page_on_verdicts_has_every_stage_reason_and_library() -> None:
+    page = generated()["docs/verdicts.md"]
+    stages, reasons, libraries = (page.split(f"## {title}\n")[1].split("\n## ")[0] for title in PARTS_OF_VERDICTS)
+    assert re.findall(r"^\| `(\w+)` \|", stages, re.MULTILINE) == list(Stage)
+    assert re.findall(r"^\| `(\w+)` \|", reasons, re.MULTILINE) == list(Reason)
+    assert re.findall(r"`([\w.]+)`,?", libraries.split("\n\n")[1]) == list(ALLOWED_LIBRARIES)
+
+
+def test_the_page_on_verdicts_names_the_reasons_of_a_stage_and_the_stages_of_a_reason() -> None:
+    page = generated()["docs/verdicts.md"]
+    (leaks,) = re.findall(r"^\| `leaks` .*$", page, re.MULTILINE)
+    (duplicate,) = re.findall(r"^\| `duplicate` .*$", page, re.MULTILINE)
+    assert all(f"`{reason}`" in leaks for reason in REASONS[Stage.LEAKS])
+    assert duplicate.endswith("| `novelty` |")
 
 
 @pytest.mark.parametrize("kind", BY_KIND)

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import PromptTemplate
 from spade_contracts.errors import InvalidInput
 from spade_contracts.manifests import PolicyManifest
 from spade_contracts.resources import Reason
@@ -21,6 +22,7 @@ from spade_trainer.store.objects import Store, local_path
 from spade_trainer.store.tensors import tensor_names
 
 COPIED = (".safetensors", ".json", ".jinja", ".txt", ".model")
+COMPACT_ONLY = frozenset({"package:tiny"})
 EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts")
 
 
@@ -113,6 +115,19 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
             remedy="Raise it, or write play.promptTemplate: Compact.",
         )
     return ModelFigures(parameters=0, experts=experts)
+
+
+def check_prompts(uri: str, method: MethodConfig) -> None:
+    """Refuse prompts that a model which we ship was not trained on: it would answer nothing to them. Raises Refused."""
+    if uri not in COMPACT_ONLY:
+        return
+    for where, template in (
+        ("environments.designer.promptTemplate", method.environments.designer.prompt_template),
+        ("play.promptTemplate", method.play.prompt_template),
+    ):
+        if template is not PromptTemplate.COMPACT:
+            message = f"is {template.value}, but {uri} knows the compact prompts only"
+            raise Refused(Reason.INVALID_SPEC, where, message, remedy=f"Write {PromptTemplate.COMPACT.value}.")
 
 
 def install_model(source: Path, store: Store) -> PolicyManifest:

@@ -28,7 +28,7 @@ def step(environment: Any, action: str, limit_characters: int) -> dict[str, Any]
     """One action; the five parts must have exactly the types of the contract."""
     returned = environment.step(action)
     if type(returned) is not tuple or len(returned) != 5:
-        raise InvalidReturn(f"step returned {kind(returned)}, not a 5-tuple")
+        raise InvalidReturn(f"step returned {kind(returned)}{_size(returned)}, not a tuple of 5")
     observation, rewarded, terminated, truncated, details = returned
     observation = text(observation, limit_characters)
     if type(terminated) is not bool or type(truncated) is not bool:
@@ -41,6 +41,10 @@ def step(environment: Any, action: str, limit_characters: int) -> dict[str, Any]
         "truncated": truncated,
         "info": info(details),
     }
+
+
+def _size(returned: Any) -> str:
+    return f" of {len(returned)}" if type(returned) is tuple else ""
 
 
 def solution(environment: Any, limit_characters: int) -> dict[str, Any]:
