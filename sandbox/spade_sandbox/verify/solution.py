@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import SolutionRule
 from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_sandbox.verify.actions import vocabulary
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, UNFINISHED
 from spade_sandbox.verify.moves import Episode, Move, Outcome, Solved
 from spade_sandbox.verify.playing import demonstrated, play
-from spade_sandbox.verify.solutions import Reading, readings
+from spade_sandbox.verify.solutions import Reading, boxed, readings
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
 STAGE = Stage.SOLUTION
+MAX_COMMANDS = 12
 SEEDS = 3
 """Seeds whose solutions are played; the first one twice."""
 
@@ -35,14 +37,16 @@ async def _check(program: Program) -> Verdict | None:
     read = readings(program.solutions.get(seed, ""), program.domain)
     if not read:
         program.facts["solution_form"] = "none"
-        return _without(program, str(program.facts.get("solution", "it gives no text that can be read as actions")))
+        return await _without(
+            program, str(program.facts.get("solution", "it gives no text that can be read as actions"))
+        )
     async with program.session("M4: own solution") as trial:
         reading, first = await _winning(trial, seed, read)
         if not first.won and read[0].exact:
             return await _failure(trial, first)
     if not first.won:
         program.facts["solution_form"] = "unreadable"
-        return _without(program, f"read as {' or '.join(one.form for one in read)} it does not win")
+        return await _without(program, f"read as {' or '.join(one.form for one in read)} it does not win")
     program.facts["solution_form"] = reading.form
     async with program.session("M4: own solution again") as again:
         second = await play(again, seed, reading.moves)
@@ -90,14 +94,25 @@ def _won_by(episode: Episode) -> tuple[Move, ...]:
     return tuple(episode.moves)
 
 
-def _without(program: Program, why: str) -> Verdict | None:
+async def _without(program: Program, why: str) -> Verdict | None:
     program.facts["M4"] = f"{NO_SOLUTION} ({why})"
     if program.settings.solution is SolutionRule.REQUIRED:
         return program.rejection(STAGE, Reason.NO_SOLUTION, f"no solution that can be replayed: {why}")
     if program.domain is Domain.GAMES and _answers_all_alike(program.episodes):
-        message = "no action made a difference to what it answers, and none has won"
-        return program.rejection(STAGE, Reason.IGNORES_ACTIONS, message, *program.traces[-1:])
+        async with program.session("first moves") as trial:
+            await _try_commands(trial)
+        if _answers_all_alike(program.episodes):
+            message = "no action made a difference to what it answers, and none has won"
+            return program.rejection(STAGE, Reason.IGNORES_ACTIONS, message, trial.trace)
     return None
+
+
+async def _try_commands(trial: Trial) -> None:
+    """Each command that the opening shows, and some of its words, as the first move from one seed."""
+    seed = trial.program.seeds[0]
+    shown, words = vocabulary(next(look.opening for look in trial.program.looks if look.seed == seed))
+    for word in (*shown, *words)[:MAX_COMMANDS]:
+        await play(trial, seed, [Move(boxed(word))])
 
 
 def _answers_all_alike(episodes: Sequence[Episode]) -> bool:

@@ -1,9 +1,13 @@
 """The gate accepts the known good programs and rejects each known bad one at its stage, for its reason."""
 
+import re
+from pathlib import Path
+
 import pytest
 from tests.component.sandbox.programs import PROGRAMS, stepping
 
 from spade_contracts.config import VerificationSettings
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.verification import SolutionRule
 from spade_contracts.verdicts import Operation, Reason, Stage, Verdict
@@ -16,6 +20,7 @@ LIMITS = SandboxLimits(step_seconds=60, load_seconds=60, memory_bytes=64 * 2**20
 IMPATIENT = LIMITS.model_copy(update={"step_seconds": 1.0})
 GOOD = {path.stem: path.read_text() for path in sorted((PROGRAMS / "good").glob("*.py"))}
 BAD = {path.stem: path.read_text() for path in sorted((PROGRAMS / "bad").glob("*.py"))}
+PAGE = Path(__file__).parents[3] / "docs" / "programs.md"
 EXPECTATION = "# expect: "
 
 
@@ -24,6 +29,14 @@ async def test_known_good_program_is_accepted(pool: SandboxPool, name: str) -> N
     judgement = await verify(f"My game:\n```python\n{GOOD[name]}```\n", pool, LIMITS)
     assert judgement.verdict.accepted, judgement.verdict
     assert judgement.source == GOOD[name]
+
+
+@pytest.mark.parametrize("domain", Domain)
+async def test_example_of_the_page_is_accepted_with_its_solution(pool: SandboxPool, domain: Domain) -> None:
+    game, task = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    judgement = await verify_program(task if domain is Domain.TOOLS else game, pool, LIMITS, domain=domain)
+    assert judgement.verdict.accepted, judgement.verdict
+    assert judgement.verdict.facts["solution_form"] == "exact"
 
 
 @pytest.mark.parametrize("name", BAD)
