@@ -24,6 +24,7 @@ from typing import TypeVar
 from tests.support.api_server import binaries_folder
 
 from spade_contracts.statuses import SandboxStatus
+from spade_sandbox.local import runsc
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the tests"
@@ -106,10 +107,11 @@ def pod_in_namespaces(*, launcher: Sequence[str] = (), **settings: object) -> It
 @contextmanager
 def pod_in_gvisor(*, launcher: Sequence[str] = (), **settings: object) -> Iterator[RunningPod]:
     """A pod in gVisor, on this machine's network. `launcher`: words before the command that starts gVisor."""
-    runsc = find_runsc()
+    program = find_runsc()
     with _folder(settings) as (folder, environment):
-        (folder / "config.json").write_text(json.dumps(_bundle(environment)))
-        command = [str(runsc), f"--root={folder / 'state'}", "--network=host", "--ignore-cgroups"]
+        (folder / "root").mkdir()
+        (folder / "config.json").write_text(json.dumps(_bundle(folder, environment)))
+        command = [str(program), f"--root={folder / 'state'}", "--network=host", "--ignore-cgroups"]
         name = folder.name
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
@@ -219,7 +221,9 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def _bundle(environment: dict[str, str]) -> dict[str, object]:
+def _bundle(folder: Path, environment: dict[str, str]) -> dict[str, object]:
+    """Of this machine's files only what the pod needs, so that it does not matter who may enter the folders above."""
+    root = folder / "root"
     nothing: dict[str, list[str]] = {kind: [] for kind in ("bounding", "effective", "inheritable", "permitted")}
     return {
         "ociVersion": "1.0.0",
@@ -231,10 +235,11 @@ def _bundle(environment: dict[str, str]) -> dict[str, object]:
             "noNewPrivileges": True,
             "capabilities": nothing,
         },
-        "root": {"path": "/", "readonly": True},
+        "root": {"path": str(root), "readonly": True},
         "mounts": [
             {"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
+            *runsc.mounts(root, runsc.outermost((*runsc.needed(), ROOT, folder))),
         ],
         "linux": {"namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount")]},
     }

@@ -80,7 +80,7 @@ def bundle(root: Path, token: str, capacity: int) -> dict[str, object]:
         "mounts": [
             {"destination": "/proc", "type": "proc", "source": "proc"},
             *({"destination": place, "type": "tmpfs", "source": "tmpfs"} for place in _SCRATCH),
-            *_mounts(root, needed()),
+            *mounts(root, needed()),
         ],
         "linux": {"namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount", "network")]},
     }
@@ -92,7 +92,12 @@ def needed() -> tuple[Path, ...]:
     paths |= {Path(path) for path in sysconfig.get_paths().values() if "python" in path}
     paths |= {*_prefixes(Path(sys.executable)), *package_folders()}
     paths |= {Path(path) for path in (*_LIBRARY_FOLDERS, *_FILES)}
-    there = sorted(path for path in paths if path.exists())
+    return outermost(path for path in paths if path.exists())
+
+
+def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Those that lie within no other."""
+    there = sorted(set(paths))
     return tuple(path for path in there if not any(other in path.parents for other in there if other != path))
 
 
@@ -105,18 +110,18 @@ def _prefixes(program: Path) -> set[Path]:
     return found
 
 
-def _mounts(root: Path, paths: Iterable[Path]) -> list[dict[str, object]]:
+def mounts(root: Path, paths: Iterable[Path]) -> list[dict[str, object]]:
     """Read-only mounts of these paths; a link such as /lib becomes the same link in the root."""
-    mounts: list[dict[str, object]] = []
+    found: list[dict[str, object]] = []
     for path in paths:
         if path.is_symlink() and path.parent == Path("/"):
             (root / path.name).symlink_to(path.readlink())
         else:
             options = ["ro", "nosuid", "nodev", "rbind"]
-            mounts.append({
+            found.append({
                 "destination": str(path), "type": "bind", "source": str(path.resolve()), "options": options,
             })  # fmt: skip
-    return mounts
+    return found
 
 
 def _built(home: Path) -> list[Path]:

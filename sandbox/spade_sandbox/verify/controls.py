@@ -7,12 +7,14 @@ lucky, so it must not win from every seed. All that is repeated or drawn stays w
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from itertools import cycle, islice
+from random import Random
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
+from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import readings
@@ -22,7 +24,7 @@ from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 STAGE = Stage.CONTROLS
 SHORT, MEDIUM, LONG = 3, 6, 10
 """Turns of an episode that need not be played out."""
-RANDOM_EPISODES, MORE_RANDOM_EPISODES, RANDOM_TURNS = 4, 4, 8
+RANDOM_EPISODES, MOST_RANDOM_EPISODES, RANDOM_TURNS = 4, 8, 8
 MAX_CONSTANTS = 5
 BLUNDERS = 4
 """Seeds from which a meaningless first move is made."""
@@ -158,29 +160,16 @@ async def _constants(trial: Trial) -> Verdict | None:
 
 async def _random(trial: Trial) -> Verdict | None:
     """M2: random commands of the right look may win now and then."""
-    program = trial.program
-    bound = program.settings.max_random_wins
-    won: list[Episode] = []
-    earned = 0.0
-    played = 0
-    for played in range(1, RANDOM_EPISODES + MORE_RANDOM_EPISODES + 1):
-        seed = program.seeds[played % len(program.seeds)]
-        rng = actions.repeatable(seed)
+
+    async def at_random(seed: int, rng: Random) -> Episode:
         episode = await begin(trial, seed)
         for _ in range(RANDOM_TURNS):
             if (await make(trial, episode, Move(actions.random_action(episode.last, rng)))).over:
                 break
-        won += [episode] if episode.won else []
-        earned += episode.earned
-        if played >= RANDOM_EPISODES and len(won) / played <= bound:
-            break
-    program.facts["random_wins"] = round(len(won) / played, 3)
-    program.facts["random_return"] = round(earned / played, 4)
-    if len(won) / played <= bound:
-        return None
-    return await _rejection(
-        trial, won[-1], Reason.WINS_BY_RANDOM, f"{len(won)} of {played} random episodes; one of them"
-    )
+        return episode
+
+    lucky = await random_play(trial.program, RANDOM_EPISODES, MOST_RANDOM_EPISODES, at_random)
+    return None if lucky is None else await _rejection(trial, lucky.last, Reason.WINS_BY_RANDOM, str(lucky))
 
 
 async def _through(trial: Trial, moves: list[Move]) -> Episode | None:

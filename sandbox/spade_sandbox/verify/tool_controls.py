@@ -14,6 +14,7 @@ from spade_sandbox.client import Tool
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.arguments import drawn, meaningless
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
+from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import DONE, readings
@@ -25,7 +26,7 @@ RESETS = 4
 MAX_TOOLS = 6
 SHORT, CALLS = 3, 8
 LUCK_SEEDS = 4
-RANDOM_EPISODES, MORE_RANDOM_EPISODES = 3, 3
+RANDOM_EPISODES, MOST_RANDOM_EPISODES = 3, 6
 
 
 async def check_untouched(trial: Trial) -> Verdict | None:
@@ -166,13 +167,8 @@ async def _aimed_at_nothing(trial: Trial, tools: tuple[Tool, ...]) -> Verdict | 
 
 async def _random(trial: Trial) -> Verdict | None:
     """M2: random calls and a final `done` may succeed now and then."""
-    program = trial.program
-    bound = program.settings.max_random_wins
-    won: list[Episode] = []
-    played = 0
-    for played in range(1, RANDOM_EPISODES + MORE_RANDOM_EPISODES + 1):
-        seed = program.seeds[played % len(program.seeds)]
-        rng = actions.repeatable(seed)
+
+    async def at_random(seed: int, rng: Random) -> Episode:
         episode = await begin(trial, seed)
         tools = await trial.tools()
         known = episode.opening
@@ -181,15 +177,10 @@ async def _random(trial: Trial) -> Verdict | None:
             outcome = await make(trial, episode, Move(name=tool.name, arguments=drawn(tool, known, rng)))
             known = f"{known}\n{outcome.text}"[-4000:]
         await make(trial, episode, DONE)
-        won += [episode] if episode.won else []
-        if played >= RANDOM_EPISODES and len(won) / played <= bound:
-            break
-    program.facts["random_wins"] = round(len(won) / played, 3)
-    if len(won) / played <= bound:
-        return None
-    return await _rejection(
-        trial, won[-1], Reason.WINS_BY_RANDOM, f"{len(won)} of {played} random episodes; one of them"
-    )
+        return episode
+
+    lucky = await random_play(trial.program, RANDOM_EPISODES, MOST_RANDOM_EPISODES, at_random)
+    return None if lucky is None else await _rejection(trial, lucky.last, Reason.WINS_BY_RANDOM, str(lucky))
 
 
 def own_moves(program: Program) -> tuple[Move, ...]:

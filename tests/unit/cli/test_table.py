@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from spade_cli.table import NOTHING, TABLES, closing_tables
+from spade_cli.table import NOTHING, TABLES, closing_tables, legend
 from spade_contracts.resources import SpadeRunStatus
 from spade_contracts.resources.spade_run import RolloutFigures
 from spade_contracts.statuses import Outcome, ProofResult
@@ -57,3 +57,11 @@ def test_figures_of_the_rollout_are_in_the_tables(figures: RolloutFigures) -> No
 def test_rollouts_stand_below_each_other() -> None:
     figures = [RolloutFigures(rollout=number, cycle=0, environments=6, outcomes={}) for number in (0, 1)]
     assert [line[0] for line in printed(*figures) if line[1:3] == ["0", "6"]] == ["0", "1"]
+
+
+def test_legend_says_what_an_undecided_proof_means_and_which_rollouts_are_not_shown() -> None:
+    small = RolloutFigures(rollout=1, cycle=0, environments=6, outcomes={}, proof=str(ProofResult.INDISTINGUISHABLE))
+    proof, missing = legend(SpadeRunStatus(rollout=2, rollouts=(small,)))
+    assert proof.startswith("indistinguishable: ")
+    assert missing.startswith("1 earlier rollouts are not in the status")
+    assert legend(SpadeRunStatus(rollout=0)) == ()

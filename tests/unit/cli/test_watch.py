@@ -7,6 +7,7 @@ from rich.console import Console
 
 from spade_cli import watch
 from spade_cli.cluster import LiveView, Run
+from spade_cli.main import show
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.resources import Condition, ConditionStatus, SpadeRunSpec, SpadeRunStatus
 
@@ -44,6 +45,17 @@ def test_status_of_an_older_spec_does_not_end_the_watch() -> None:
 @pytest.mark.parametrize("reason", ["NotGVisor", "NetworkOpen"])
 def test_run_that_is_not_isolated_is_refused_with_its_reason(reason: str) -> None:
     assert reason in watch.refused(run_with(condition("Isolated", "False", reason, "why")))
+
+
+def test_suspended_run_is_not_refused_and_the_report_says_how_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_with(
+        condition("Isolated", "False", "SuspendedByUser"), condition("Suspended", "True", "SuspendedByUser"), rollout=2
+    )
+    assert not watch.refused(run)
+    show(run, Console())
+    out = capsys.readouterr().out
+    assert "is suspended. Set spec.suspend: Never to go on." in out
+    assert "2 earlier rollouts are not in the status" in out
 
 
 def test_run_that_is_being_probed_is_not_refused() -> None:

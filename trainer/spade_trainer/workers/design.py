@@ -32,6 +32,7 @@ from spade_trainer.store.canaries import believed, read_sightings, unsound_attem
 from spade_trainer.store.designs import Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.policies import policy_files
+from spade_trainer.workers.counts import bounded
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
@@ -201,7 +202,7 @@ def _summary(
         requested=manifest.requested,
         attempts=manifest.attempts,
         accepted=len(manifest.environments),
-        rejected=dict(sorted(manifest.rejected.items())),
+        rejected=bounded(manifest.rejected),
         canaries=manifest.canaries,
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
@@ -218,7 +219,7 @@ def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -
         requested=len(own),
         attempts=len(designs),
         accepted=sum(design.accepted for design in designs),
-        rejected=dict(sorted(Counter(f"{d.stage}/{d.reason}" for d in designs if not d.accepted).items())),
+        rejected=bounded(Counter(f"{d.stage}/{d.reason}" for d in designs if not d.accepted)),
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
         storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
