@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from textwrap import dedent
 
 import psutil
 from tests.bench.beside import a_process, an_openenv, echo, in_process
@@ -42,13 +43,13 @@ LEAK_AT_ONCE = 8
 LIMITS = SandboxLimits(cpu_seconds=3600, step_seconds=60.0)
 TRIVIAL = stepping("pass")
 WORK = stepping(
-    """
+    dedent("""\
         total = 0
         for number in range(3_000_000):
             total += number * number % 7
         text = "".join(chr(97 + number % 26) for number in range(300_000))
         assert text.count("a") > 1000
-    """
+    """)
 )
 
 
