@@ -56,7 +56,7 @@ clean-cluster: ## Stop and remove all that was started; with PURGE=1 also binari
 	cluster/down $(if $(PURGE),--purge)
 
 ## Every day
-unit: install ## Pure tests, under a minute
+unit: install ## Pure tests, about a minute
 	$(BIN)/python -m pytest tests/unit
 
 test: install images ## What CI runs: unit, integration, component, e2e (30 minutes warm)

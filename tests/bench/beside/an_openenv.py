@@ -86,4 +86,4 @@ if __name__ == "__main__":
     import uvicorn
 
     app = create_fastapi_app(Trivial, Text, Said, max_concurrent_envs=MAX_SESSIONS)
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="critical")
