@@ -10,9 +10,8 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
-from spade_operator.reconcile.accept import check
+from spade_operator.reconcile.accept import PACKAGE, check
 
-PACKAGE = "package:"
 MAX_OTHERS = 4
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
@@ -59,11 +58,10 @@ def _check_packages(model_uri: str, method: MethodConfig) -> None:
     """
     try:
         from spade_trainer.design.corpus import load_corpus
-        from spade_trainer.workers.model_source import check_model, check_prompts, resolve_model
+        from spade_trainer.workers.model_source import checked_model
     except ModuleNotFoundError:
         return
     if model_uri.startswith(PACKAGE):
-        check_prompts(model_uri, method)
-        check_model(resolve_model(model_uri), method)
+        checked_model(model_uri, method)
     if method.environments.corpus.uri.startswith(PACKAGE):
         load_corpus(method.environments.corpus.uri)

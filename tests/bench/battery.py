@@ -13,8 +13,9 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.beside.places import GVISOR, PLACES
 from tests.bench.record import Figure, at_most, measured, percentile, write
-from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
@@ -24,7 +25,6 @@ from spade_sandbox.verify import canaries, verify_program
 
 UNSEEN = Path(__file__).parents[1] / "data" / "canaries"
 LIMITS = SandboxLimits(memory_bytes=128 * 2**20, cpu_seconds=30)
-PLACES = {"gVisor": pod_in_gvisor, "plain kernel": pod_in_namespaces}
 ROUNDS = 1
 AT_ONCE = 2
 BOUND_SECONDS = 1.0
@@ -67,7 +67,7 @@ def figures(place: str, alone: Sequence[Verdict], together: Sequence[Verdict]) -
     name = f"{place}: battery of one program, one at a time, median"
     median = statistics.median(seconds)
     return [
-        at_most(name, median, "s", BOUND_SECONDS) if place == "gVisor" else measured(name, median, "s"),
+        at_most(name, median, "s", BOUND_SECONDS) if place == GVISOR else measured(name, median, "s"),
         measured(f"{place}: the same, 90 of 100 within", percentile(seconds, 0.9), "s"),
         measured(f"{place}: the same, processor time of its cells, median", statistics.median(cpu_seconds), "s"),
         measured(f"{place}: battery of one program, {AT_ONCE} at a time, median", statistics.median(beside), "s"),
@@ -93,8 +93,8 @@ def main() -> None:
     rejected = sum(not verdict.accepted for verdict in everything)
     found = [
         at_most("good programs rejected", rejected, "programs", 0),
-        measured("steps and calls of one program, median", statistics.median(fact(alone["gVisor"], "steps")), "steps"),
-        measured("sessions of one program, median", statistics.median(fact(alone["gVisor"], "sessions")), "sessions"),
+        measured("steps and calls of one program, median", statistics.median(fact(alone[GVISOR], "steps")), "steps"),
+        measured("sessions of one program, median", statistics.median(fact(alone[GVISOR], "sessions")), "sessions"),
     ]
     for place in PLACES:
         found += figures(place, alone[place], together[place])

@@ -11,16 +11,16 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
+from tests.bench.beside.places import PLACES
 from tests.bench.record import Figure, at_most, write
 from tests.component.sandbox.programs import stepping
-from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.protocol import Limit
 from spade_sandbox.client import SandboxPool
 
-PLACES = {"gVisor": pod_in_gvisor, "plain kernel": pod_in_namespaces}
 TIMES = 10
 BOUND_SECONDS = 1.0
 

@@ -19,17 +19,16 @@ import psutil
 from tests.bench.beside import a_process, an_openenv, echo, in_process
 from tests.bench.beside.census import census
 from tests.bench.beside.memory_group import MemoryGroup, memory_group
+from tests.bench.beside.places import GVISOR, PLACES, PLAIN
 from tests.bench.beside.serving import serving
 from tests.bench.record import Figure, at_least, at_most, measured, percentile, write
 from tests.component.sandbox.programs import stepping
-from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.errors import InfrastructureFault
 from spade_sandbox.client import SandboxPool, SandboxSession
 
-GVISOR, PLAIN = "gVisor", "plain kernel"
-PLACES = {GVISOR: pod_in_gvisor, PLAIN: pod_in_namespaces}
 LIVE = 64
 DENSE = 128
 WAIT_SECONDS = 30.0

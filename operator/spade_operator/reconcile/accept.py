@@ -9,7 +9,8 @@ from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
-SCHEMES = ("package:", "file:///")
+PACKAGE = "package:"
+SCHEMES = (PACKAGE, "file:///")
 """What we ship, and what lies in run storage."""
 
 

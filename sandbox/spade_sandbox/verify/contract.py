@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.protocol import Criterion
-from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
+from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.client import CallResult, StepResult
 from spade_sandbox.verify.actions import random_action, repeatable
 from spade_sandbox.verify.arguments import drawn
@@ -53,16 +53,18 @@ async def check_contract(program: Program) -> Verdict | None:
     if isinstance(first, Verdict):
         return first
     others = await asyncio.gather(*(_seen_in(program, wanted) for wanted in SESSIONS[1:]), return_exceptions=True)
-    for wanted, seen in zip(SESSIONS[1:], others, strict=True):
+    for number, (wanted, seen) in enumerate(zip(SESSIONS[1:], others, strict=True), start=1):
         if isinstance(seen, BaseException):
-            _forget_later(program, wanted)
+            del program.trials[number + 1 :]  # the fault that is told is this session's, so its evidence is the last
             raise seen
         if isinstance(seen, Verdict):
             return seen
         if seen != first:
             what = "hash seed" if wanted.other_hash_seed else "process"
             message = f"the same seed and actions gave another result in another {what}"
-            return program.rejection(STAGE, wanted.reason, message, *_traces(program, SESSIONS[0], wanted))
+            return program.rejection(
+                STAGE, wanted.reason, message, program.trials[0].trace, program.trials[number].trace
+            )
     program.facts["M13"] = PASSED
     program.facts["M15"] = f"{PASSED}: it loads, begins and goes on within its limits"
     return None
@@ -85,17 +87,6 @@ async def _seen_in(program: Program, wanted: _Session) -> Seen | Verdict:
         message = f"what was done in one episode changes the next from reset(seed={SEED})"
         return program.rejection(STAGE, Reason.NONDETERMINISTIC, message, trial.trace)
     return seen
-
-
-def _traces(program: Program, *sessions: _Session) -> tuple[Trace, ...]:
-    notes = {wanted.note for wanted in sessions}
-    return tuple(trial.trace for trial in program.trials if trial.note in notes)
-
-
-def _forget_later(program: Program, wanted: _Session) -> None:
-    """The fault that is told is this session's, so its evidence must be the last."""
-    later = {other.note for other in SESSIONS[SESSIONS.index(wanted) + 1 :]}
-    program.trials[:] = [trial for trial in program.trials if trial.note not in later]
 
 
 async def _tools_are_fit(program: Program, trial: Trial) -> Verdict | None:

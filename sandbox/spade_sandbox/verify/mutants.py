@@ -270,7 +270,7 @@ class _SharedCell:
         except EnvironmentFault as error:
             opened = self._session is not None
             await self._close()
-            self._deaths += 1
+            self._deaths += len(numbers) == 1  # of a batch, the one that it was dies once more alone
             if error.limit == Limit.CPU or not opened or self._deaths > MAX_DEATHS:
                 raise _Spent from None
             return None

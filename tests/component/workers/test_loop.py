@@ -248,10 +248,9 @@ async def test_an_episode_lost_with_its_sandbox_is_played_again(undisturbed: dic
 
             async def lose_a_pod(request: GenerateRequest) -> None:
                 # One that holds sessions: where they are placed is the client's choice.
-                holding = (
-                    [] if lost or engine.served < 10 else [pod for pod in (first, second) if pod.status().sessions]
-                )
-                for pod in holding[:1]:
+                if lost or engine.served < 10:
+                    return
+                for pod in [pod for pod in (first, second) if pod.status().sessions][:1]:
                     lost.append(pod)
                     pod.process.kill()
 

@@ -7,7 +7,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -83,30 +83,30 @@ class Stage:
     async def until_none(self, *kinds: Kind, seconds: float = 20) -> None:
         """No object of these kinds is here, as the API server has it."""
         left: list[str] = []
-        end = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < end:
-            left = [item["metadata"]["name"] for kind in kinds for item in await self.items(kind)]
-            if not left:
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError(f"still there after {seconds} s: {', '.join(left)}")
+
+        async def none() -> bool:
+            left[:] = [item["metadata"]["name"] for kind in kinds for item in await self.items(kind)]
+            return not left
+
+        assert await within(seconds, none), f"still there after {seconds} s: {', '.join(left)}"
 
     async def until(
         self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini", kind: Kind = Kind.RUN
     ) -> T:
         """The first truthy thing that `look` finds in the run, or in another object."""
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
         seen: Object = {}
-        while loop.time() < end:
+
+        async def look_again() -> T:
+            nonlocal seen
             try:
                 seen = await self.kube.get(kind, self.namespace, name)
             except NotFound:
                 seen = {}
-            found = look(seen)
-            if found:
-                return found
-            await asyncio.sleep(0.05)
+            return look(seen)
+
+        found = await within(seconds, look_again)
+        if found:
+            return found
         log = self.log.read_text()[-4000:] if self.log.exists() else ""
         raise AssertionError(f"not within {seconds} s: {what}\n{json.dumps(seen.get('status'), indent=1)}\n{log}")
 
@@ -156,6 +156,18 @@ class Stage:
             return await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "spade_operator.main", env=environment, stdout=log, stderr=log
             )
+
+
+async def within(seconds: float, look: Callable[[], Awaitable[T]]) -> T | None:
+    """The first truthy thing that `look` finds; None when the time is over."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end:
+        found = await look()
+        if found:
+            return found
+        await asyncio.sleep(0.05)
+    return None
 
 
 def condition(run: Object, kind: str) -> tuple[str, str, str]:

@@ -69,6 +69,13 @@ def resolve_model(uri: str) -> Path:
     return folder
 
 
+def checked_model(uri: str, method: MethodConfig) -> tuple[Path, ModelFigures]:
+    """The folder of a model that a run of these settings can begin with. Raises Refused, which says why it cannot."""
+    _check_prompts(uri, method)
+    folder = resolve_model(uri)
+    return folder, check_model(folder, method)
+
+
 def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     """Check everything that can be seen without loading the model; returns its number of experts, parameters unknown.
 
@@ -117,7 +124,7 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     return ModelFigures(parameters=0, experts=experts)
 
 
-def check_prompts(uri: str, method: MethodConfig) -> None:
+def _check_prompts(uri: str, method: MethodConfig) -> None:
     """Refuse prompts that a model which we ship was not trained on: it would answer nothing to them. Raises Refused."""
     if uri not in COMPACT_ONLY:
         return

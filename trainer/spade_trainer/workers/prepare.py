@@ -15,7 +15,7 @@ from spade_trainer.design.corpus import CorpusNotFound, load_corpus
 from spade_trainer.design.skills import game_skill
 from spade_trainer.store import manifests
 from spade_trainer.store.objects import Store, create, open_store, remove
-from spade_trainer.workers.model_source import Refused, check_model, check_prompts, install_model, resolve_model
+from spade_trainer.workers.model_source import Refused, checked_model, install_model
 
 NUMBERS_VERSION = "1"
 """Changes when the same settings and draws would give other numbers; such a version refuses to go on with old runs."""
@@ -46,9 +46,7 @@ def _prepared(task: PrepareTask) -> PrepareResult:
     _check_conflict(store, manifest)
     documents = _checked_corpus(task.method.environments.corpus.uri)
     _check_skills(task.method.environments.skills)
-    check_prompts(task.model_uri, task.method)
-    folder = resolve_model(task.model_uri)
-    figures = check_model(folder, task.method)
+    folder, figures = checked_model(task.model_uri, task.method)
     policy = install_model(folder, store)
     manifests.write(store, manifests.run_path(), manifest)
     return PrepareResult(
