@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from spade_sandbox.pod import linux, seccomp, walls
-from spade_sandbox.pod.frames import read_frame, write_frame
+from spade_sandbox.pod.frames import FrameReader, write_frame
 from spade_sandbox.pod.programs import games, inspection, loading, tools
 from spade_sandbox.pod.programs.values import InvalidReturn
 
@@ -43,17 +43,18 @@ def run() -> NoReturn:
     """Serve one program on descriptor `walls.SOCKET` until the supervisor closes it. Never returns."""
     try:
         library = seccomp.load_library()
-        order = read_frame(walls.SOCKET, MAX_ORDER_BYTES)
+        orders = FrameReader(walls.SOCKET, MAX_ORDER_BYTES)
+        order = orders.read()
         if order is not None:
             # only now: the supervisor writes when the first process has gone and the zygote is the parent
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-            _serve_first(json.loads(order), library)
+            _serve_first(json.loads(order), orders, library)
     except BaseException as error:
         _answer({"id": 0, "error": {"kind": "lost", "message": f"the cell was not built: {error}"}})
     os._exit(0)
 
 
-def _serve_first(order: dict[str, Any], library: Any) -> None:
+def _serve_first(order: dict[str, Any], orders: FrameReader, library: Any) -> None:
     """The first frame says what the cell is for: trying its walls, or a program. No program runs before its answer."""
     site = walls.Site(
         limits=walls.CellLimits(**order["limits"]),
@@ -69,7 +70,7 @@ def _serve_first(order: dict[str, Any], library: Any) -> None:
     _limit_recursion(order["recursion_depth"])
     gc.enable()
     _answer({"id": order["id"], "built": True})
-    _serve(order["text_characters"])
+    _serve(orders, order["text_characters"])
 
 
 def _limit_recursion(depth: int) -> None:
@@ -80,7 +81,7 @@ def _limit_recursion(depth: int) -> None:
     sys.setrecursionlimit = lambda wanted: change(min(wanted, limit))
 
 
-def _serve(characters: int) -> None:
+def _serve(orders: FrameReader, characters: int) -> None:
     """Answer operations one by one, loading the program first; the first fault is the last answer."""
     ballast = mmap.mmap(-1, BALLAST_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     environment: Any = None
@@ -92,7 +93,7 @@ def _serve(characters: int) -> None:
             return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
         return _OPERATIONS[order["op"]](environment, order, characters)
 
-    while (frame := read_frame(walls.SOCKET, MAX_ORDER_BYTES)) is not None:
+    while (frame := orders.read()) is not None:
         order = json.loads(frame)
         if not _answered(order, partial(work, order), ballast):
             return

@@ -1,12 +1,20 @@
-"""One worker's connection: hello first, then any number of sessions, which die with it."""
+"""One worker's connection: hello first, then any number of sessions, which die with it.
+
+The WebSocket is the library's, but messages are taken where it has parsed them and answers are written where they
+arise, without a queue or a task between: each turn of the event loop is a system call, and those are what a step costs
+in gVisor. What has to wait (opening, closing, the end of a program) runs in tasks.
+"""
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import ValidationError
 from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
+from websockets.frames import DATA_OPCODES, CloseCode, Frame
+from websockets.protocol import Event, State
 
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
@@ -35,6 +43,7 @@ from spade_sandbox.pod.supervisor import Cell, CellFault
 
 HELLO_SECONDS = 10.0
 MAX_REQUESTS_IN_FLIGHT = 512
+"""Above it the connection is not read."""
 UNREADABLE_ID = 0
 """Id of the answer to a request whose own id could not be read."""
 
@@ -57,47 +66,124 @@ class Pod:
     """Fails with what broke the pod."""
 
 
+class Socket(ServerConnection):
+    """The library's connection, whose messages are handed on at once."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._early: list[bytes] = []
+        self._on_message: Callable[[bytes], None] | None = None
+        self._in_flight = 0
+        self._flush_is_due = False
+
+    def deliver_to(self, on_message: Callable[[bytes], None]) -> None:
+        """Hand on messages from now on, and those that came with the handshake."""
+        self._on_message = on_message
+        for message in self._early:
+            on_message(message)
+        self._early.clear()
+        self._heed_room()
+
+    def process_event(self, event: Event) -> None:
+        """Take a whole message; the library does the rest."""
+        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
+            super().process_event(event)
+        elif not event.fin:
+            self.protocol.fail(CloseCode.UNSUPPORTED_DATA, "a message comes in one piece")
+            self.send_data()
+        elif self.protocol.state is State.OPEN:
+            self._in_flight += 1
+            self._heed_room()
+            (self._on_message or self._early.append)(bytes(event.data))
+
+    def answer(self, answer: Answer) -> None:
+        """Send it: at once if nothing else is under way, else together with what else is answered in this turn."""
+        self._in_flight -= 1
+        if self.protocol.state is not State.OPEN:
+            return
+        self.protocol.send_text(answer.model_dump_json().encode())
+        if not self._in_flight:
+            self.send_data()
+        elif not self._flush_is_due:
+            self._flush_is_due = True
+            self.loop.call_soon(self._flush)
+        self._heed_room()
+
+    def _heed_room(self) -> None:
+        """Read on only while there is room for requests and for their answers."""
+        allowed = 0 if self._on_message is None else MAX_REQUESTS_IN_FLIGHT
+        if self._in_flight > allowed or self.paused:
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        """The worker does not read its answers."""
+        super().pause_writing()
+        self._heed_room()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        super().resume_writing()
+        self._heed_room()
+
+    def _flush(self) -> None:
+        self._flush_is_due = False
+        if self.protocol.state is State.OPEN:
+            self.send_data()
+
+
 class Connection:
     """Serves one WebSocket."""
 
-    def __init__(self, pod: Pod, socket: ServerConnection) -> None:
+    def __init__(self, pod: Pod, socket: Socket) -> None:
         self._pod = pod
         self._socket = socket
         self._sessions: dict[int, Session] = {}
         self._number = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(MAX_REQUESTS_IN_FLIGHT)
+        self._greeted = False
 
     async def serve(self) -> None:
         """Serve until the worker goes; whatever it had open is killed then."""
+        loop = asyncio.get_running_loop()
+        self._socket.deliver_to(self._take)
+        ungreeted = loop.call_later(HELLO_SECONDS, self._hang_up)
         try:
-            if await self._greet():
-                async for message in self._socket:
-                    await self._room.acquire()
-                    task = asyncio.get_running_loop().create_task(self._handle(message))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._forget)
-        except ConnectionClosed:
-            pass
+            await self._socket.wait_closed()
         finally:
+            ungreeted.cancel()
             for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for number in tuple(self._sessions):
                 await self._end(number)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _hang_up(self) -> None:
+        if not self._greeted:
+            self._background(self._socket.close())
+
+    def _background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
 
     def _forget(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
-        self._room.release()
         if not task.cancelled() and (error := task.exception()) is not None and not self._pod.broken.done():
             self._pod.broken.set_exception(error)
 
-    async def _greet(self) -> bool:
-        try:
-            async with asyncio.timeout(HELLO_SECONDS):
-                request = _parse(await self._socket.recv())
-        except TimeoutError:
-            return False
+    def _take(self, message: bytes) -> None:
+        request = _parse(message)
+        if not self._greeted:
+            self._greet(request)
+        elif isinstance(request, Answer):
+            self._socket.answer(request)
+        else:
+            self._serve(request)
+
+    def _greet(self, request: Request | Answer) -> None:
         if isinstance(request, Answer):
             answer = request
         elif not isinstance(request, Hello):
@@ -109,46 +195,49 @@ class Connection:
         else:
             result = HelloResult(version=PROTOCOL_VERSION, boot_id=self._pod.state.boot_id, load=self._pod.state.load())
             answer = Answer(id=request.id, ok=result)
-        await self._socket.send(answer.model_dump_json())
-        return answer.ok is not None
+            self._greeted = True
+        self._socket.answer(answer)
+        if not self._greeted:
+            self._background(self._socket.close())
 
-    async def _handle(self, message: str | bytes) -> None:
-        request = _parse(message)
-        answer = request if isinstance(request, Answer) else await self._answer(request)
-        try:
-            await self._socket.send(answer.model_dump_json())
-        except ConnectionClosed:
-            return
-
-    async def _answer(self, request: Request) -> Answer:
+    def _serve(self, request: Request) -> None:
         match request:
             case Hello():
-                return fault(request.id, FaultKind.BAD_REQUEST, "hello was said already")
+                self._socket.answer(fault(request.id, FaultKind.BAD_REQUEST, "hello was said already"))
             case Put():
-                return self._put(request)
-            case Open():
-                return await self._open(request)
+                self._socket.answer(self._put(request))
             case Look():
-                return Answer(id=request.id, ok=LookResult(load=self._pod.state.load()))
+                self._socket.answer(Answer(id=request.id, ok=LookResult(load=self._pod.state.load())))
+            case Open():
+                self._background(self._answer_with(self._open(request)))
             case Close():
-                seconds = await self._end(request.session)
-                return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load(), cpu_seconds=seconds))
+                self._background(self._answer_with(self._close(request)))
             case _:
-                return await self._do(request)
+                self._do(request)
+
+    async def _answer_with(self, work: Coroutine[Any, Any, Answer]) -> None:
+        self._socket.answer(await work)
 
     def _put(self, request: Put) -> Answer:
         if not self._pod.sources.put(request.sha256, request.source):
             return fault(request.id, FaultKind.BAD_REQUEST, "sha256 is not the digest of source")
         return Answer(id=request.id, ok=PutResult())
 
-    async def _do(self, request: SessionRequest) -> Answer:
+    def _do(self, request: SessionRequest) -> None:
         session = self._sessions.get(request.session)
         if session is None:
-            return fault(request.id, FaultKind.BAD_REQUEST, f"there is no session {request.session} here")
-        answer = await session.do(request)
-        if session.ended is not None:
-            self._pod.cells.discard(session.cell)
-        return answer
+            message = f"there is no session {request.session} here"
+            self._socket.answer(fault(request.id, FaultKind.BAD_REQUEST, message))
+        else:
+            session.do(request, self._answered(session))
+
+    def _answered(self, session: Session) -> Callable[[Answer], None]:
+        def answered(answer: Answer) -> None:
+            if session.ended is not None:
+                self._pod.cells.discard(session.cell)
+            self._socket.answer(answer)
+
+        return answered
 
     async def _open(self, request: Open) -> Answer:
         source = self._pod.sources.get(request.sha256)
@@ -164,7 +253,7 @@ class Connection:
         try:
             cell = await (self._pod.other_seed if request.other_hash_seed else self._pod.spares).take()
             self._pod.cells.add(cell)
-            session = await load_program(cell, source, request)
+            session = await load_program(cell, source, request, self._background)
         except BaseException as error:
             self._pod.state.sessions -= 1
             self._pod.changed.set()
@@ -177,6 +266,10 @@ class Connection:
         self._number += 1
         self._sessions[self._number] = session
         return Answer(id=request.id, ok=OpenResult(session=self._number, load=self._pod.state.load()))
+
+    async def _close(self, request: Close) -> Answer:
+        seconds = await self._end(request.session)
+        return Answer(id=request.id, ok=CloseResult(load=self._pod.state.load(), cpu_seconds=seconds))
 
     async def _end(self, number: int) -> float:
         """Kill a session's cell; the CPU time that it had used, in seconds."""
@@ -192,7 +285,7 @@ class Connection:
         return max(0.0, session.cell.ended.result().cpu_seconds)
 
 
-def _parse(message: str | bytes) -> Request | Answer:
+def _parse(message: bytes) -> Request | Answer:
     """The request, or the answer that says what is wrong with it."""
     try:
         return REQUEST.validate_json(message)
@@ -202,7 +295,7 @@ def _parse(message: str | bytes) -> Request | Answer:
         return fault(_id_of(message), FaultKind.BAD_REQUEST, f"{where}: {first['msg']}")
 
 
-def _id_of(message: str | bytes) -> int:
+def _id_of(message: bytes) -> int:
     try:
         number = json.loads(message)["id"]
     except (ValueError, TypeError, KeyError, RecursionError):

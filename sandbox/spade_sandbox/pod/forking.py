@@ -10,6 +10,7 @@ import subprocess
 import sys
 from typing import Any
 
+from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, Ended, PodBroken
 
@@ -71,7 +72,6 @@ class Zygote:
         self._number += 1
         number = self._number
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
         read_end, write_end = os.pipe()
         output = Output(read_end)
         forked: asyncio.Future[int] = self._loop.create_future()
@@ -86,14 +86,14 @@ class Zygote:
                 os.close(write_end)
             async with asyncio.timeout(FORK_SECONDS):
                 process = await forked
-            reader, writer = await asyncio.open_connection(sock=ours)
+            line = Line(ours)
         except BaseException as error:
             ours.close()  # a cell whose socket is closed before its first order ends by itself
             output.close()
             if isinstance(error, TimeoutError | PodBroken | OSError):
                 raise PodBroken(f"no cell could be made: {error or 'the zygote does not answer'}") from error
             raise
-        return Cell(number, process, reader, writer, output, self._ends[number], lambda: self._kill(number))
+        return Cell(number, process, line, output, self._ends[number], lambda: self._kill(number))
 
     def close(self) -> None:
         """Kill all cells and the zygote."""

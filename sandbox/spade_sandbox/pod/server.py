@@ -19,7 +19,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.protocol import MAX_MESSAGE_BYTES
-from spade_sandbox.pod.connection import Connection, Pod
+from spade_sandbox.pod.connection import Connection, Pod, Socket
 from spade_sandbox.pod.forking import Zygote, start_zygote
 from spade_sandbox.pod.probe import run_probe
 from spade_sandbox.pod.sessions import Sources, Spares
@@ -102,12 +102,14 @@ async def _probe(settings: Settings, targets: Sequence[ProbeTarget], pod: Pod) -
 
 async def _serve_sessions(settings: Settings, pod: Pod) -> Server:
     async def connected(socket: ServerConnection) -> None:
+        assert isinstance(socket, Socket)
         await Connection(pod, socket).serve()
 
     return await serve(
         connected,
         settings.host,
         settings.session_port,
+        create_connection=Socket,
         max_size=MAX_MESSAGE_BYTES,
         compression=None,
         ping_interval=PING_SECONDS,

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from spade_contracts.protocol import (
     fault,
 )
 from spade_sandbox.pod.forking import Zygote
-from spade_sandbox.pod.supervisor import Cell, CellBounds, CellFault
+from spade_sandbox.pod.supervisor import Cell, CellBounds
 
 MAX_SOURCES_CHARACTERS = 32 * 2**20
 """Sources kept; the least recently used go first, and clients upload them again."""
@@ -87,6 +88,9 @@ class Spares:
             self._cells.append(await self._zygote.fork())
 
 
+Answered = Callable[[Answer], None]
+
+
 @dataclass(eq=False)
 class Session:
     """One live program."""
@@ -94,33 +98,60 @@ class Session:
     cell: Cell
     limits: SandboxLimits
     domain: Domain
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Operations of a session run one after the other, in the order of their arrival."""
+    background: Callable[[Coroutine[Any, Any, None]], object]
+    """Runs what must be waited for; its failure breaks the pod."""
     ended: Fault | None = None
     """The fault that ended it; it answers every later operation."""
+    _waiting: deque[tuple[SessionRequest, Answered]] = field(default_factory=deque)
+    """Operations of a session run one after the other, in the order of their arrival; the first one is under way."""
 
-    async def do(self, request: SessionRequest) -> Answer:
-        """Run one operation. A fault of the program ends the session, and its cell is dead by then."""
-        async with self.turn:
-            if self.ended is not None:
-                return Answer(id=request.id, error=self.ended)
-            if self.domain is not Domain.TOOLS and isinstance(request, Tools | Call):
-                return fault(request.id, FaultKind.UNSUPPORTED, f"games have no operation {request.op}")
-            if isinstance(request, Step) and len(request.action) > self.limits.action_characters:
-                message = f"the action has more than {self.limits.action_characters} characters; cut it"
-                return fault(request.id, FaultKind.BAD_REQUEST, message, Limit.ACTION)
-            reset = isinstance(request, Reset)
-            deadline = self.limits.load_seconds if reset else self.limits.step_seconds
-            try:
-                answer = await self.cell.ask(_order(request), deadline)
-            except CellFault as error:
-                self.ended = Fault(kind=error.kind, message=str(error)[:MAX_ERROR_CHARACTERS], limit=error.limit)
-                return Answer(id=request.id, error=self.ended)
-            assert isinstance(answer, Answer)
-            return Answer(id=request.id, ok=answer.ok)
+    def do(self, request: SessionRequest, answered: Answered) -> None:
+        """Run one operation and call `answered` once. A fault of the program ends the session and its cell."""
+        self._waiting.append((request, answered))
+        if len(self._waiting) == 1:
+            self._begin()
+
+    def _begin(self) -> None:
+        request, _ = self._waiting[0]
+        refusal = self._refusal(request)
+        if refusal is not None:
+            self._finish(refusal)
+            return
+        deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
+        self.cell.ask_soon(_order(request), deadline, self._heard)
+
+    def _refusal(self, request: SessionRequest) -> Answer | None:
+        """The answer to what the cell need not be asked."""
+        if self.ended is not None:
+            return Answer(id=request.id, error=self.ended)
+        if self.domain is not Domain.TOOLS and isinstance(request, Tools | Call):
+            return fault(request.id, FaultKind.UNSUPPORTED, f"games have no operation {request.op}")
+        if isinstance(request, Step) and len(request.action) > self.limits.action_characters:
+            message = f"the action has more than {self.limits.action_characters} characters; cut it"
+            return fault(request.id, FaultKind.BAD_REQUEST, message, Limit.ACTION)
+        return None
+
+    def _heard(self, answer: Answer | None) -> None:
+        if answer is None:
+            self.background(self._end())
+        else:
+            self._finish(Answer(id=self._waiting[0][0].id, ok=answer.ok))
+
+    async def _end(self) -> None:
+        error = await self.cell.bury()
+        self.ended = Fault(kind=error.kind, message=str(error)[:MAX_ERROR_CHARACTERS], limit=error.limit)
+        self._finish(Answer(id=self._waiting[0][0].id, error=self.ended))
+
+    def _finish(self, answer: Answer) -> None:
+        _, answered = self._waiting.popleft()
+        answered(answer)
+        if self._waiting:
+            self._begin()
 
 
-async def load_program(cell: Cell, source: str, request: Open) -> Session:
+async def load_program(
+    cell: Cell, source: str, request: Open, background: Callable[[Coroutine[Any, Any, None]], object]
+) -> Session:
     """Build a cell's walls by the session's limits and load the program. Raises CellFault; the cell is dead then."""
     limits = request.limits
     characters = min(limits.observation_characters, MAX_TEXT_CHARACTERS)
@@ -140,7 +171,7 @@ async def load_program(cell: Cell, source: str, request: Open) -> Session:
     await cell.build(build, bounds)
     order = {"op": "open", "domain": request.domain, "source": source, "max_turns": request.max_turns}
     await cell.ask(order, limits.load_seconds)
-    return Session(cell, limits, request.domain)
+    return Session(cell, limits, request.domain, background)
 
 
 def _order(request: SessionRequest) -> dict[str, Any]:

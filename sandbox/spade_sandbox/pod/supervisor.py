@@ -26,7 +26,8 @@ from spade_contracts.protocol import (
     SolutionResult,
     StepResult,
 )
-from spade_sandbox.pod.frames import FrameTooLong, receive_frame, send_frame
+from spade_sandbox.pod.frames import FrameTooLong
+from spade_sandbox.pod.line import Heard, Line
 from spade_sandbox.pod.output import Output
 
 END_SECONDS = 60.0
@@ -86,8 +87,7 @@ class Cell:
     number: int
     process: int
     """Its process id as the pod sees it."""
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    line: Line
     output: Output
     ended: "asyncio.Future[Ended]"
     kill: Callable[[], None]
@@ -96,6 +96,8 @@ class Cell:
     killed_for: CellFault | None = None
     """Why we killed it, if we did."""
     questions: int = field(default=0)
+    _deadline: asyncio.TimerHandle | None = None
+    """Of the open question."""
 
     async def try_walls(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, str]:
         """Findings by wall (trials.py). Raises CellFault, after which the cell is dead."""
@@ -119,31 +121,34 @@ class Cell:
 
     async def ask(self, order: dict[str, Any], deadline_seconds: float) -> Answer:
         """Send one order and return its validated answer. Raises CellFault, after which the cell is dead."""
-        assert self.bounds is not None
-        limit_bytes = self.bounds.answer_bytes(order["op"])
-        number, frame = await self._exchange(order, deadline_seconds, limit_bytes)
-        answer = _valid(frame, number, order["op"])
+        answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        self.ask_soon(order, deadline_seconds, lambda answer: _complete(answered, answer))
+        answer = await answered
         if answer is None:
-            await self.destroy(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
-            raise self._fault()
-        if answer.error is not None:
-            await self.destroy(CellFault(answer.error.kind, answer.error.message, answer.error.limit))
-            raise self._fault()
-        if any(len(text) > self.bounds.text_characters for text in _texts(answer)):
-            long = f"{order['op']} answered with a text of more than {self.bounds.text_characters} characters"
-            await self.destroy(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
-        if self.killed_for is not None:
-            await self.destroy(None)
-            raise self._fault()
+            raise await self.bury()
         return answer
+
+    def ask_soon(
+        self, order: dict[str, Any], deadline_seconds: float, answered: Callable[[Answer | None], None]
+    ) -> None:
+        """Send one order and call `answered` with its validated answer, or with None: then `bury` says what it was."""
+        assert self.bounds is not None
+        limit_bytes, operation = self.bounds.answer_bytes(order["op"]), order["op"]
+
+        def heard(said: Heard, number: int) -> None:
+            answered(self._judged(said, number, operation))
+
+        self._exchange(order, deadline_seconds, limit_bytes, heard)
+
+    async def bury(self) -> CellFault:
+        """Wait until a cell that failed is gone, and say why it did. Raises PodBroken if it stays."""
+        await self.destroy(None)
+        return self._fault()
 
     async def destroy(self, reason: CellFault | None) -> None:
         """Kill the cell's whole PID namespace and wait until it is gone. Raises PodBroken if it stays."""
-        if self.killed_for is None:
-            self.killed_for = reason
-        if not self.ended.done():
-            self.kill()
-        self.writer.close()
+        self._condemn(reason)
+        self.line.close()
         try:
             async with asyncio.timeout(END_SECONDS):
                 await asyncio.shield(self.ended)
@@ -154,37 +159,69 @@ class Cell:
 
     async def _ours(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, Any]:
         """Ask a cell that holds no program yet."""
-        _, frame = await self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES)
+        answered: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
+        self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES, lambda said, _: _complete(answered, said))
+        frame = await answered
+        if not isinstance(frame, bytes):
+            raise await self.bury()
         said: dict[str, Any] = json.loads(frame)
         return said
 
-    async def _exchange(self, order: dict[str, Any], deadline_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
-        """Send one order; its number, and the frame that came back. Raises CellFault, after which the cell is dead."""
+    def _exchange(
+        self, order: dict[str, Any], deadline_seconds: float, limit_bytes: int, heard: Callable[[Heard, int], None]
+    ) -> None:
+        """Send one order, and call `heard` with the frame that comes back and the order's number.
+
+        Anything else than a frame means that the cell is being killed, and `killed_for` says why, if it was us.
+        """
         self.questions += 1
         number, operation = self.questions, order["op"]
-        try:
-            async with asyncio.timeout(deadline_seconds):
-                await send_frame(self.writer, json.dumps({"id": number, **order}).encode())
-                frame = await receive_frame(self.reader, limit_bytes)
-        except TimeoutError:
-            late = f"{operation} took longer than {deadline_seconds} s"
-            await self.destroy(CellFault(FaultKind.TIMEOUT, late, Limit.WALL))
-            raise self._fault() from None
-        except FrameTooLong as error:
-            long = f"{operation} answered with {error}"
-            await self.destroy(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
-            raise self._fault() from error
-        if frame is None:
-            await self.destroy(None)
-            raise self._fault()
-        return number, frame
+
+        def end(said: Heard) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+            if isinstance(said, FrameTooLong):
+                long = f"{operation} answered with {said}"
+                self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
+            heard(said, number)
+
+        def late() -> None:
+            self._deadline = None
+            self.line.forget()
+            message = f"{operation} took longer than {deadline_seconds} s"
+            self._condemn(CellFault(FaultKind.TIMEOUT, message, Limit.WALL))
+            heard(None, number)
+
+        self._deadline = asyncio.get_running_loop().call_later(deadline_seconds, late)
+        self.line.ask(json.dumps({"id": number, **order}).encode(), limit_bytes, end)
+
+    def _judged(self, said: Heard, number: int, operation: str) -> Answer | None:
+        """The answer, if it is one; None once the cell is condemned or has ended."""
+        assert self.bounds is not None
+        if not isinstance(said, bytes):
+            return None
+        answer = _valid(said, number, operation)
+        if answer is None:
+            self._condemn(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
+        elif answer.error is not None:
+            self._condemn(CellFault(answer.error.kind, answer.error.message, answer.error.limit))
+        elif any(len(text) > self.bounds.text_characters for text in _texts(answer)):
+            long = f"{operation} answered with a text of more than {self.bounds.text_characters} characters"
+            self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
+        return None if self.killed_for is not None else answer
+
+    def _condemn(self, reason: CellFault | None) -> None:
+        """Kill the cell; the first reason stays. `bury` waits for its end."""
+        if self.killed_for is None:
+            self.killed_for = reason
+        if not self.ended.done():
+            self.kill()
 
     def _printed_too_much(self) -> None:
         assert self.bounds is not None
-        if self.killed_for is None:
-            message = f"the program printed more than {self.bounds.output_bytes} bytes"
-            self.killed_for = CellFault(FaultKind.CRASH, message, Limit.OUTPUT)
-        self.kill()
+        message = f"the program printed more than {self.bounds.output_bytes} bytes"
+        self._condemn(CellFault(FaultKind.CRASH, message, Limit.OUTPUT))
 
     def _fault(self) -> CellFault:
         """Why the cell has ended."""
@@ -229,3 +266,9 @@ def _texts(answer: Answer) -> tuple[str, ...]:
             return answer.ok.instructions
         case _:
             return ()
+
+
+def _complete(future: "asyncio.Future[Any]", value: object) -> None:
+    """Unless whoever waited has gone."""
+    if not future.done():
+        future.set_result(value)

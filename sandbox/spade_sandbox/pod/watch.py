@@ -19,6 +19,7 @@ from spade_sandbox.pod.walls import MAX_FILES, SCRATCH
 PERIOD_SECONDS = 0.5
 SLACK_BYTES = 32 * 2**20
 """Above the limit by this much at most: pages that the interpreter shares with the zygote are counted too."""
+STAT_BYTES = 4096
 _PARENT, _RESIDENT_PAGES = 1, 21
 
 
@@ -37,12 +38,21 @@ def process_table(root: Path = Path("/proc")) -> dict[int, Process]:
     for entry in os.scandir(root):
         if entry.name.isdigit():
             try:
-                text = (root / entry.name / "stat").read_text("utf-8", "replace")
+                text = _read(f"{root}/{entry.name}/stat")
             except OSError:
                 continue
-            fields = text[text.rindex(")") + 1 :].split()  # the name before may hold anything
+            fields = text[text.rindex(b")") + 1 :].split()  # the name before may hold anything
             table[int(entry.name)] = Process(int(fields[_PARENT]), int(fields[_RESIDENT_PAGES]) * page)
     return table
+
+
+def _read(path: str) -> bytes:
+    """With three system calls, where Python's own files take ten."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, STAT_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def count_files(process: int, root: Path = Path("/proc")) -> int:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_contracts.protocol import PROGRAM_FAULTS, FaultKind, Limit, StepResult
+from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, CellBounds, CellFault, Ended
 
@@ -34,14 +35,13 @@ async def cell(
     """A cell with the program's ends of its socket and of its output; `how` it ends when it is killed."""
     ours, theirs = socket.socketpair()
     read_end, write_end = os.pipe()
-    reader, writer = await asyncio.open_connection(sock=ours)
     ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
 
     def kill() -> None:
         if not ended.done():
             ended.set_result(how or Ended(9, 0.0))
 
-    held = Cell(1, 10, reader, writer, Output(read_end), ended, kill, bounds)
+    held = Cell(1, 10, Line(ours), Output(read_end), ended, kill, bounds)
     try:
         yield held, theirs, write_end
     finally:
