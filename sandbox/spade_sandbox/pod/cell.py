@@ -4,6 +4,7 @@ It is forked ahead, waits for its first frame, builds its walls by the limits in
 given the program. From then on it is untrusted: the supervisor reads its frames like a stranger's.
 """
 
+import ctypes
 import errno
 import gc
 import json
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
-from spade_sandbox.pod import linux, seccomp, walls
+from spade_sandbox.pod import linux, walls
 from spade_sandbox.pod.frames import FrameReader, write_frame
 from spade_sandbox.pod.programs import games, inspection, loading, tools
 from spade_sandbox.pod.programs.values import InvalidReturn
@@ -27,7 +28,7 @@ FRAMES_OF_OURS = 50
 BALLAST_BYTES = 2**21
 """Address space held back, so that the fault of a program that took all its memory can still be told."""
 _EXCEEDED_FILES = {errno.EMFILE: "open_files", errno.ENOSPC: "file_bytes", errno.EFBIG: "file_bytes"}
-_OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
+OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
     "reset": lambda environment, order, characters: games.reset(environment, order["seed"], characters),
     "step": lambda environment, order, characters: games.step(environment, order["action"], characters),
     "solution": lambda environment, order, characters: games.solution(environment, characters),
@@ -39,26 +40,29 @@ _OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
 }
 
 
-def run() -> NoReturn:
-    """Serve one program on descriptor `walls.SOCKET` until the supervisor closes it. Never returns."""
+def run(library: ctypes.CDLL, call_filter: bytes) -> NoReturn:
+    """Serve one program on descriptor `walls.SOCKET` until the supervisor closes it. Never returns.
+
+    libseccomp and the filter are made beforehand, once for all cells.
+    """
     try:
-        library = seccomp.load_library()
         orders = FrameReader(walls.SOCKET, MAX_ORDER_BYTES)
         order = orders.read()
         if order is not None:
             # only now: the supervisor writes when the first process has gone and the zygote is the parent
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-            _serve_first(json.loads(order), orders, library)
+            _serve_first(json.loads(order), orders, library, call_filter)
     except BaseException as error:
         _answer({"id": 0, "error": {"kind": "lost", "message": f"the cell was not built: {error}"}})
     os._exit(0)
 
 
-def _serve_first(order: dict[str, Any], orders: FrameReader, library: Any) -> None:
+def _serve_first(order: dict[str, Any], orders: FrameReader, library: ctypes.CDLL, call_filter: bytes) -> None:
     """The first frame says what the cell is for: trying its walls, or a program. No program runs before its answer."""
     site = walls.Site(
         limits=walls.CellLimits(**order["limits"]),
         library=library,
+        filter=call_filter,
         base_bytes=walls.address_space_bytes(),
         listener_port=order.get("listener_port", 0),
         shared_memory_key=order.get("shared_memory_key", 0),
@@ -91,7 +95,7 @@ def _serve(orders: FrameReader, characters: int) -> None:
         if order["op"] == "open":
             environment = loading.load(order["source"], order["max_turns"])
             return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
-        return _OPERATIONS[order["op"]](environment, order, characters)
+        return OPERATIONS[order["op"]](environment, order, characters)
 
     while (frame := orders.read()) is not None:
         order = json.loads(frame)

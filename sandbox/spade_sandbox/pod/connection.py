@@ -36,8 +36,10 @@ from spade_contracts.protocol import (
     fault,
 )
 from spade_contracts.tokens import token_matches
-from spade_sandbox.pod.other_seed import OtherSeed
-from spade_sandbox.pod.sessions import Session, Sources, Spares, load_program
+from spade_sandbox.pod import libraries
+from spade_sandbox.pod.on_demand import OTHER_HASH_SEED, WITH_NUMPY, OnDemand
+from spade_sandbox.pod.sessions import Session, Sources, load_program
+from spade_sandbox.pod.spares import Spares
 from spade_sandbox.pod.state import PodState
 from spade_sandbox.pod.supervisor import Cell, CellFault
 
@@ -57,13 +59,21 @@ class Pod:
     token_digest: str
     spares: Spares | None = None
     """None until the walls stand."""
-    other_seed: OtherSeed = field(default_factory=OtherSeed)
+    with_numpy: OnDemand = field(default_factory=lambda: OnDemand(WITH_NUMPY))
+    other_hash_seed: OnDemand = field(default_factory=lambda: OnDemand(OTHER_HASH_SEED))
     cells: set[Cell] = field(default_factory=set)
     """Cells that hold a program; the watch reads it."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a session ends."""
     broken: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Fails with what broke the pod."""
+
+    def cells_for(self, source: str, request: Open) -> Spares | OnDemand:
+        """Where a cell for this program comes from. The walls must stand."""
+        assert self.spares is not None
+        if request.other_hash_seed:
+            return self.other_hash_seed
+        return self.with_numpy if libraries.names_numpy(source) else self.spares
 
 
 class Socket(ServerConnection):
@@ -246,12 +256,11 @@ class Connection:
         refusal = self._pod.state.refusal()
         if refusal is not None:
             return fault(request.id, *refusal)
-        assert self._pod.spares is not None
         self._pod.state.sessions += 1
         self._pod.state.served = True
         cell = None
         try:
-            cell = await (self._pod.other_seed if request.other_hash_seed else self._pod.spares).take()
+            cell = await self._pod.cells_for(source, request).take()
             self._pod.cells.add(cell)
             session = await load_program(cell, source, request, self._background)
         except BaseException as error:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from spade_sandbox.pod.line import Line
@@ -152,16 +153,38 @@ class Zygote:
         _complete(self.broken, None)
 
 
-def start_zygote(hash_seed: int = 0) -> Zygote:
-    """Start a zygote with nothing of our environment but the module path; all of its cells hash alike."""
+@dataclass(frozen=True)
+class CellKind:
+    """What all cells of one zygote have in common."""
+
+    hash_seed: int = 0
+    numpy: bool = False
+    """Whether numpy is imported; without it a cell holds half the memory."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Arguments of its zygote."""
+        return ("numpy",) if self.numpy else ()
+
+
+def start_zygote(kind: CellKind) -> Zygote:
+    """Start a zygote with nothing of our environment but the module path."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-m", "spade_sandbox.pod.zygote", str(theirs.fileno())],
+            [
+                sys.executable,
+                "-s",
+                "-P",
+                "-m",
+                "spade_sandbox.pod.zygote",
+                str(theirs.fileno()),
+                *(["numpy"] if kind.numpy else []),
+            ],
             env={
                 **_ZYGOTE_ENVIRONMENT,
-                "PYTHONHASHSEED": str(hash_seed),
+                "PYTHONHASHSEED": str(kind.hash_seed),
                 "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             },
             pass_fds=[theirs.fileno()],

@@ -1,7 +1,8 @@
 """What programs may import, imported ahead of all cells, and the names they find defined (method.md §4.1)."""
 
 import importlib
-from types import ModuleType
+import re
+import sys
 
 from spade_contracts.libraries import ALLOWED_LIBRARIES
 
@@ -9,10 +10,11 @@ WARM: tuple[str, ...] = (
     "encodings.ascii", "encodings.latin_1", "encodings.utf_8", "encodings.utf_16", "encodings.hex_codec",
     "encodings.utf_32", "encodings.utf_8_sig", "encodings.unicode_escape", "encodings.raw_unicode_escape",
     "encodings.cp1252", "encodings.idna", "encodings.punycode", "encodings.rot_13", "json.decoder", "json.encoder",
-    "numpy.linalg", "numpy.random", "numpy.fft",
-    "numpy.polynomial", "_strptime", "_pydecimal", "_pyio", "_struct", "_datetime", "_heapq", "_bisect",
+    "_strptime", "_pydecimal", "_pyio", "_struct", "_datetime", "_heapq", "_bisect",
 )  # fmt: skip
 """Modules that the allowed ones load late; a cell could not load them."""
+WARM_NUMPY: tuple[str, ...] = ("numpy.linalg", "numpy.random", "numpy.fft", "numpy.polynomial")
+_NAMES_NUMPY = re.compile(r"\b(?:numpy|np)\b")
 
 _INJECTED_MODULES: tuple[str, ...] = (
     "itertools", "math", "random", "re", "json", "collections", "functools", "string", "copy", "heapq", "operator",
@@ -30,17 +32,24 @@ _INJECTED_MEMBERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def import_all() -> None:
+def names_numpy(source: str) -> bool:
+    """Whether a program's text has a word by which it could reach numpy; only then its cell holds it."""
+    return _NAMES_NUMPY.search(source) is not None
+
+
+def import_all(*, numpy: bool) -> None:
     """Import every library that programs may use, and what these load late. Raises ImportError."""
-    for name in (*ALLOWED_LIBRARIES, *WARM):
-        importlib.import_module(name)
+    for name in (*ALLOWED_LIBRARIES, *WARM, *(WARM_NUMPY if numpy else ())):
+        if numpy or name != "numpy":
+            importlib.import_module(name)
 
 
 def injected_names() -> dict[str, object]:
     """Names that a program finds defined, so that a forgotten import is no fault (method.md §4.1)."""
     names: dict[str, object] = {name: importlib.import_module(name) for name in _INJECTED_MODULES}
-    numpy: ModuleType = importlib.import_module("numpy")
-    names |= {"numpy": numpy, "np": numpy}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        names |= {"numpy": numpy, "np": numpy}
     for module, members in _INJECTED_MEMBERS.items():
         home = importlib.import_module(module)
         names |= {member: getattr(home, member) for member in members}

@@ -20,9 +20,14 @@ MNT_DETACH = 0x2
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_GET_NO_NEW_PRIVS = 39
+
+SECCOMP_MODE_FILTER = 2
+_INSTRUCTION_BYTES = 8
+"""Of a BPF program."""
 
 SYSLOG_ACTION_READ_ALL = 3
 
@@ -55,10 +60,22 @@ def pivot_to_working_directory() -> None:
     os.chdir("/")
 
 
-def prctl(option: int, value: int = 0) -> int:
-    """prctl(2) with one argument."""
+def prctl(option: int, value: int = 0, second: int = 0) -> int:
+    """prctl(2) with one or two arguments."""
     zero = ctypes.c_ulong(0)
-    return _check(_LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero), "prctl")
+    return _check(_LIBC.prctl(ctypes.c_int(option), ctypes.c_ulong(value), ctypes.c_ulong(second), zero, zero), "prctl")
+
+
+class _FilterProgram(ctypes.Structure):
+    """sock_fprog."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+def filter_calls(program: bytes) -> None:
+    """Filter this process's system calls by a BPF program from now on; needs no_new_privs or CAP_SYS_ADMIN."""
+    whole = _FilterProgram(len(program) // _INSTRUCTION_BYTES, program)
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(whole))
 
 
 def sethostname(name: str) -> None:

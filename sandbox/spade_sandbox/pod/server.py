@@ -20,10 +20,11 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.protocol import MAX_MESSAGE_BYTES
 from spade_sandbox.pod.connection import Connection, Pod, Socket
-from spade_sandbox.pod.forking import Zygote, start_zygote
+from spade_sandbox.pod.forking import CellKind, Zygote, start_zygote
 from spade_sandbox.pod.probe import run_probe
-from spade_sandbox.pod.sessions import Sources, Spares
+from spade_sandbox.pod.sessions import Sources
 from spade_sandbox.pod.settings import Admit, Settings
+from spade_sandbox.pod.spares import Spares
 from spade_sandbox.pod.state import PodState
 from spade_sandbox.pod.status_port import serve_status
 from spade_sandbox.pod.supervisor import PodBroken
@@ -58,7 +59,7 @@ async def run_pod(settings: Settings, serving: Callable[[Serving], None] = lambd
     async with contextlib.AsyncExitStack() as stack:
         status = await serve_status(settings.host, settings.status_port, pod.state.status)
         stack.push_async_callback(_close, status)
-        zygote = start_zygote()
+        zygote = start_zygote(CellKind())
         stack.callback(zygote.close)
         sessions = await _serve_sessions(settings, pod)
         stack.push_async_callback(_close, sessions)
@@ -68,8 +69,9 @@ async def run_pod(settings: Settings, serving: Callable[[Serving], None] = lambd
             _break_with(zygote),
             _wait(pod.broken),
             _prove(settings, targets, pod, zygote),
-            watch_cells(pod.cells, zygote.process),
-            pod.other_seed.run(),
+            watch_cells(pod.cells),
+            pod.with_numpy.run(),
+            pod.other_hash_seed.run(),
             _drain(pod, draining),
         )
 

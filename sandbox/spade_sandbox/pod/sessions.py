@@ -1,6 +1,5 @@
 """Live programs of a pod: one session, one cell; and the sources that have been uploaded."""
 
-import asyncio
 import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine
@@ -24,7 +23,6 @@ from spade_contracts.protocol import (
     Tools,
     fault,
 )
-from spade_sandbox.pod.forking import Zygote
 from spade_sandbox.pod.supervisor import Cell, CellBounds
 
 MAX_SOURCES_CHARACTERS = 32 * 2**20
@@ -55,37 +53,6 @@ class Sources:
         if sha256 in self._texts:
             self._texts.move_to_end(sha256)
         return self._texts.get(sha256)
-
-
-class Spares:
-    """Cells forked ahead, so that an open need not wait for namespaces."""
-
-    def __init__(self, zygote: Zygote, count: int) -> None:
-        self._zygote = zygote
-        self._count = count
-        self._cells: deque[Cell] = deque()
-        self._filling: asyncio.Task[None] | None = None
-
-    async def take(self) -> Cell:
-        """A spare, or a new cell. Raises PodBroken."""
-        while self._cells:
-            cell = self._cells.popleft()
-            if not cell.ended.done():
-                self.fill()
-                return cell
-            await cell.destroy(None)
-        cell = await self._zygote.fork()
-        self.fill()
-        return cell
-
-    def fill(self) -> None:
-        """Begin to fork what is missing."""
-        if self._filling is None or self._filling.done():
-            self._filling = asyncio.get_running_loop().create_task(self._fill())
-
-    async def _fill(self) -> None:
-        while len(self._cells) < self._count and not self._zygote.broken.done():
-            self._cells.append(await self._zygote.fork())
 
 
 Answered = Callable[[Answer], None]

@@ -60,6 +60,9 @@ class Site:
 
     limits: CellLimits
     library: ctypes.CDLL
+    """libseccomp, which knows the numbers of calls."""
+    filter: bytes
+    """What `seccomp.compile_filter` made of it."""
     base_bytes: int
     """Address space of the interpreter before any program; the memory limit comes on top."""
     listener_port: int = 0
@@ -203,8 +206,7 @@ def _build_capabilities(site: Site) -> None:
 
 
 def _build_filter(site: Site) -> None:
-    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-    seccomp.install(site.library)
+    seccomp.install(site.filter)
 
 
 # ── trying ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -64,13 +64,15 @@ def count_files(process: int, root: Path = Path("/proc")) -> int:
         return 0
 
 
-def breach(cell: Cell, table: dict[int, Process], base_bytes: int, files: int) -> CellFault | None:
-    """What a loaded cell holds against its limits, if anything. `base_bytes` is what an empty cell uses."""
+def breach(cell: Cell, table: dict[int, Process], files: int) -> CellFault | None:
+    """What a loaded cell holds against its limits, if anything. An empty one holds what its parent does, the zygote."""
     if cell.bounds is None or cell.process not in table:
         return None
     children = sum(1 for process in table.values() if process.parent == cell.process)
     if children:
         return CellFault(FaultKind.CRASH, f"the program has {children} processes beside its own", Limit.PROCESSES)
+    parent = table.get(table[cell.process].parent)
+    base_bytes = parent.resident_bytes if parent is not None else 0
     used, allowed = table[cell.process].resident_bytes - base_bytes, cell.bounds.memory_bytes
     if used > allowed + SLACK_BYTES:
         return CellFault(FaultKind.MEMORY, f"the program uses {used} bytes; {allowed} are allowed", Limit.MEMORY)
@@ -79,13 +81,12 @@ def breach(cell: Cell, table: dict[int, Process], base_bytes: int, files: int) -
     return None
 
 
-async def watch_cells(cells: Iterable[Cell], zygote_process: int) -> None:
+async def watch_cells(cells: Iterable[Cell]) -> None:
     """Kill cells that hold more than they may. Runs until cancelled; `cells` is read anew each period."""
     while True:
         await asyncio.sleep(PERIOD_SECONDS)
         table = process_table()
-        base = table[zygote_process].resident_bytes if zygote_process in table else 0
         for cell in list(cells):
-            reason = breach(cell, table, base, count_files(cell.process) if cell.bounds else 0)
+            reason = breach(cell, table, count_files(cell.process) if cell.bounds else 0)
             if reason is not None and not cell.ended.done():
                 await cell.destroy(reason)

@@ -1,4 +1,4 @@
-"""The process that forks cells: it has imported the allowed libraries and never runs a program itself.
+"""The process that forks cells: it has imported the allowed libraries and runs no program but its own rehearsal.
 
 It takes orders on one datagram socket from the supervisor: `fork` (with the cell's end of a socket pair and of a pipe
 for what it prints) and `kill`.
@@ -15,9 +15,10 @@ import select
 import signal
 import socket
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from spade_sandbox.pod import cell, libraries, linux, walls
+from spade_sandbox.pod import cell, libraries, linux, rehearsal, seccomp, walls
 
 MAX_ORDER_BYTES = 4096
 NICENESS = 10
@@ -27,21 +28,24 @@ FORK_SECONDS = 60.0
 
 
 def main() -> None:
-    """Entry point: `python -m spade_sandbox.pod.zygote DESCRIPTOR`."""
+    """Entry point: `python -m spade_sandbox.pod.zygote DESCRIPTOR [numpy]`."""
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     control = socket.socket(fileno=int(sys.argv[1]))
-    libraries.import_all()
-    libraries.injected_names()
+    libraries.import_all(numpy="numpy" in sys.argv[2:])
+    library = seccomp.load_library()
+    call_filter = seccomp.compile_filter(library)
+    rehearsal.rehearse()
     gc.collect()
     gc.freeze()  # keeps the libraries' pages shared between cells
     gc.disable()
-    _Zygote(control).serve()
+    _Zygote(control, lambda: cell.run(library, call_filter)).serve()
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, run_cell: Callable[[], NoReturn]) -> None:
         self._control = control
+        self._run_cell = run_cell
         self._cells: dict[int, int] = {}  # process id → cell
         self._wake_in, self._wake_out = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -82,7 +86,7 @@ class _Zygote:
         read_end, write_end = os.pipe2(os.O_CLOEXEC)
         first = os.fork()
         if first == 0:
-            _become_first_process(talk, output, write_end)
+            _become_first_process(talk, output, write_end, self._run_cell)
         for descriptor in (write_end, talk, output):
             os.close(descriptor)
         word = _read_all(read_end)
@@ -116,7 +120,7 @@ class _Zygote:
         self._control.send(json.dumps(event).encode())
 
 
-def _become_first_process(talk: int, output: int, write_end: int) -> None:
+def _become_first_process(talk: int, output: int, write_end: int, run_cell: Callable[[], NoReturn]) -> None:
     """Leave the namespaces, fork the cell, say its process id as the pod sees it, and go."""
     word = ""
     try:
@@ -125,7 +129,7 @@ def _become_first_process(talk: int, output: int, write_end: int) -> None:
         process = os.fork()
         if process == 0:
             os.close(write_end)
-            _become_cell(talk, output)
+            _become_cell(talk, output, run_cell)
         word = str(process)
     except BaseException as error:
         word = f"{type(error).__name__}: {error}"
@@ -133,7 +137,7 @@ def _become_first_process(talk: int, output: int, write_end: int) -> None:
     os._exit(0)
 
 
-def _become_cell(talk: int, output: int) -> None:
+def _become_cell(talk: int, output: int, run_cell: Callable[[], NoReturn]) -> None:
     """Keep the one socket, the pipe for output and /dev/null, nothing else of the zygote's."""
     try:
         os.setsid()
@@ -146,7 +150,7 @@ def _become_cell(talk: int, output: int) -> None:
             os.dup2(kept[1], standard)
         os.dup2(kept[0], walls.SOCKET)
         os.closerange(walls.SOCKET + 1, 1 << 16)
-        cell.run()
+        run_cell()
     finally:
         os._exit(1)
 

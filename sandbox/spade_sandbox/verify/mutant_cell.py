@@ -3,20 +3,17 @@
 Never imported by what judges: `mutants` reads this file, appends `PROGRAM`, `REPLAYS` and `BATCH_SECONDS`, and opens
 the text in a sandbox like any other program. A step, `"MUTANT REPLAY REPLAY …"`, is answered by one digest for each
 replay of everything that the mutant said, up to the first that differs from the original's last. Each replay runs the
-module anew, so that nothing of one reaches the next. Standard library and numpy only.
+module anew, so that nothing of one reaches the next. Standard library only: a cell holds more where a program asks.
 """
 
 INJECTED = dict(globals())  # first of all: the names that every program finds defined, and none of ours
 
 import hashlib  # noqa: E402
 import json  # noqa: E402
-import random  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from types import CodeType, ModuleType  # noqa: E402
 from typing import Any  # noqa: E402
-
-import numpy  # noqa: E402
 
 PROGRAM = ""
 """The text with all mutants; appended."""
@@ -151,5 +148,4 @@ def construct(environment_class: Any, turns: int) -> Any:
 
 def seed(value: int) -> None:
     """Seed the global generators, as a cell does."""
-    random.seed(value)
-    numpy.random.seed(value % 2**32)
+    INJECTED["Env"]().reset(seed=value)

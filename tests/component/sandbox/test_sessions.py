@@ -48,6 +48,13 @@ async def test_unseeded_global_generators_are_seeded_with_the_episode(pool: Sand
     assert await play(pool, stepping(draw), steps=3) == await play(pool, stepping(draw), steps=3)
 
 
+async def test_numpy_is_there_for_programs_that_name_it(pool: SandboxPool) -> None:
+    """The name is put together at run time in one of them; in both the module is asked for in the same way."""
+    look = "import sys\nreturn ('there' if {} in sys.modules else 'absent'), 0.0, False, False, {{}}"
+    assert await play(pool, stepping(look.format("'numpy'")), steps=1) == ["seed 7", "there"]
+    assert await play(pool, stepping(look.format("'num' + 'py'")), steps=1) == ["seed 7", "absent"]
+
+
 async def test_order_of_a_set_is_fixed_and_another_one_can_be_asked_for(pool: SandboxPool) -> None:
     source = stepping("return ' '.join({f'word {n}' for n in range(50)}), 0.0, False, False, {}")
     usual = await play(pool, source)

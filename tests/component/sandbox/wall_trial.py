@@ -12,7 +12,8 @@ def main() -> None:
     """Arguments: names of walls to leave out."""
     left_out = set(sys.argv[1:])
     built = tuple(wall for wall in walls.WALLS if wall.name not in left_out)
-    site = walls.Site(walls.CellLimits(**trials.TRIAL_LIMITS), seccomp.load_library(), 0)
+    library = seccomp.load_library()
+    site = walls.Site(walls.CellLimits(**trials.TRIAL_LIMITS), library, seccomp.compile_filter(library), 0)
     read_end, write_end = os.pipe()
     with trials.listening() as port, trials.shared_memory() as key:
         site = replace(site, listener_port=port, shared_memory_key=key)

@@ -12,6 +12,7 @@ from spade_sandbox.pod.walls import MAX_FILES
 from spade_sandbox.pod.watch import SLACK_BYTES, Process, breach, count_files, process_table
 
 BASE, LIMIT = 100 * 2**20, 64 * 2**20
+ZYGOTE = 7
 
 
 async def cell(loaded: bool = True) -> Cell:
@@ -23,21 +24,28 @@ async def cell(loaded: bool = True) -> Cell:
 
 @pytest.mark.parametrize(("extra", "kind"), [(0, None), (SLACK_BYTES, None), (SLACK_BYTES + 1, FaultKind.MEMORY)])
 async def test_memory_beyond_limit_and_slack_is_a_breach(extra: int, kind: FaultKind | None) -> None:
-    table = {10: Process(parent=1, resident_bytes=BASE + LIMIT + extra)}
-    found = breach(await cell(), table, BASE, files=0)
+    table = {ZYGOTE: Process(1, BASE), 10: Process(parent=ZYGOTE, resident_bytes=BASE + LIMIT + extra)}
+    found = breach(await cell(), table, files=0)
     assert (found.kind if found else None) is kind
 
 
+async def test_cell_is_measured_against_the_zygote_that_it_comes_from() -> None:
+    lean, other, zygotes = 2**20, 8, {ZYGOTE: Process(1, BASE), 8: Process(1, 2**20)}
+    held = lean + LIMIT + SLACK_BYTES + 1
+    assert breach(await cell(), {**zygotes, 10: Process(ZYGOTE, held)}, files=0) is None
+    assert breach(await cell(), {**zygotes, 10: Process(other, held)}, files=0) is not None
+
+
 async def test_second_process_in_a_cell_is_a_breach() -> None:
-    table = {10: Process(1, BASE), 11: Process(10, 1)}
-    found = breach(await cell(), table, BASE, files=0)
+    table = {ZYGOTE: Process(1, BASE), 10: Process(ZYGOTE, BASE), 11: Process(10, 1)}
+    found = breach(await cell(), table, files=0)
     assert found is not None
     assert (found.kind, found.limit) == (FaultKind.CRASH, Limit.PROCESSES)
 
 
 @pytest.mark.parametrize(("files", "limit"), [(MAX_FILES, None), (MAX_FILES + 1, Limit.FILE_BYTES)])
 async def test_more_files_than_allowed_are_a_breach(files: int, limit: Limit | None) -> None:
-    found = breach(await cell(), {10: Process(1, BASE)}, BASE, files)
+    found = breach(await cell(), {ZYGOTE: Process(1, BASE), 10: Process(ZYGOTE, BASE)}, files)
     assert (found.limit if found else None) is limit
 
 
@@ -52,8 +60,8 @@ def test_files_are_counted_no_further_than_the_answer_needs(tmp_path: Path) -> N
 
 
 async def test_cell_without_a_program_or_already_gone_is_left_alone() -> None:
-    assert breach(await cell(loaded=False), {10: Process(1, BASE * 100)}, BASE, files=0) is None
-    assert breach(await cell(), {}, BASE, files=0) is None
+    assert breach(await cell(loaded=False), {10: Process(1, BASE * 100)}, files=0) is None
+    assert breach(await cell(), {}, files=0) is None
 
 
 def test_process_table_holds_this_process() -> None:

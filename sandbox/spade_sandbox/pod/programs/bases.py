@@ -4,13 +4,11 @@ Written by the specification. They live in the cell and are as untrusted as the 
 """
 
 import inspect
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from spade_contracts.tool_calls import ToolCallParsing, final_answer, parse_tool_calls
+from spade_sandbox.pod.programs.chance import seed as seed_generators
 
 FORMAT_REWARD = -0.1
 NUMBER_TOLERANCE = 0.01
@@ -30,8 +28,7 @@ class Env:
     def reset(self, seed: int | None = None, **options: Any) -> tuple[str, dict[str, Any]]:
         """Seed the global generators, for programs that call their base class first."""
         if seed is not None:
-            random.seed(seed)
-            numpy.random.seed(seed % 2**32)
+            seed_generators(seed)
         return "", {}
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ Both domains answer these; what only tool programs have is in `tools`.
 
 from typing import Any
 
-from spade_sandbox.pod.programs.loading import seed
+from spade_sandbox.pod.programs.chance import seed
 from spade_sandbox.pod.programs.values import InvalidReturn, info, kind, reward, text
 
 

@@ -7,11 +7,10 @@ import copy
 import enum
 import hashlib
 import random
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
-
-import numpy
 
 from spade_sandbox.pod.programs.bases import ToolUseBaseEnv, holds
 from spade_sandbox.pod.programs.values import is_unicode
@@ -110,8 +109,8 @@ class _Walk:
         yield type(value).__name__
         if isinstance(value, enum.Enum):
             yield f".{value.name}"
-        elif isinstance(value, numpy.ndarray | numpy.generic):
-            yield f"({self.text(value.tolist())})"
+        elif (numbers := _of_numpy(value)) is not None:
+            yield f"({self.text(numbers)})"
         elif isinstance(value, random.Random):
             yield f"({self._digest(value.getstate())})"
         elif isinstance(value, Mapping):
@@ -135,3 +134,9 @@ def _number(value: object) -> str:
     except ValueError:  # an integer with more digits than Python prints
         assert isinstance(value, int)
         return hex(value)
+
+
+def _of_numpy(value: object) -> object | None:
+    """An array or scalar of numpy as Python's own numbers; None for anything else, and in a cell without numpy."""
+    numpy = sys.modules.get("numpy")
+    return value.tolist() if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic) else None

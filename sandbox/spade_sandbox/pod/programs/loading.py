@@ -1,15 +1,13 @@
 """From a program's text to its environment object (method.md §4.1, §4.2)."""
 
 import inspect
-import random
 import sys
 from types import ModuleType
 from typing import Any
 
-import numpy
-
 from spade_sandbox.pod import libraries
 from spade_sandbox.pod.programs.bases import Env, ToolUseBaseEnv
+from spade_sandbox.pod.programs.chance import seed
 from spade_sandbox.pod.programs.values import InvalidReturn
 
 MODULE_NAME = "program"
@@ -33,12 +31,6 @@ def load(source: str, max_turns: int) -> Any:
         if name.endswith("Env") and name not in BASES and name not in injected and isinstance(value, type):
             return _construct(value, max_turns)
     raise InvalidReturn("no class whose name ends in Env")
-
-
-def seed(value: int) -> None:
-    """Seed the global generators that a program may draw from."""
-    random.seed(value)
-    numpy.random.seed(value % 2**32)
 
 
 def _construct(environment_class: type, max_turns: int) -> Any:
