@@ -3,7 +3,8 @@
     python -m tests.bench.neighbours
 
 A program is stepped one step after the other, alone and beside each kind of neighbour by turns, in one pod. The
-neighbour is driven by a process of its own and starts anew whenever it has been ended.
+neighbour is driven by a process of its own; one that has been ended is followed by another a little later, so that not
+the opening of programs is measured but a program's life and end.
 """
 
 import argparse
@@ -39,19 +40,20 @@ HOSTILE = {
     "long observations": "return 'x' * 19_000, 0.0, False, False, {}",
     "flood on its socket": "import os\nwhile True: os.write(3, b'0000' * 10_000)",
 }
-ROUNDS = 4
-STEPS = 500
-"""Steps in each half of a round."""
-WARM_STEPS = 200
-SETTLE_SECONDS = 0.3
+ROUNDS = 2
+HALF_SECONDS = 5.0
+"""How long each half of a round is stepped."""
+RESTART_SECONDS = 2.0
+"""Between the end of a neighbour and its successor."""
+WARM_SECONDS = 1.0
 BOUND = 3.0
 PATIENT = SandboxLimits(step_seconds=60, load_seconds=60)
 
 
-async def steps(session: SandboxSession, count: int) -> list[float]:
-    """Seconds of each step."""
-    taken = []
-    for _ in range(count):
+async def steps(session: SandboxSession, seconds: float) -> list[float]:
+    """Seconds of each step, for so long."""
+    taken, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
         began = time.perf_counter()
         result = await session.step(r"\boxed{99}")
         taken.append(time.perf_counter() - began)
@@ -67,18 +69,20 @@ async def attack(target: str, name: str) -> None:
             with contextlib.suppress(EnvironmentFault):
                 async with pool.session(stepping(HOSTILE[name]), SandboxLimits(step_seconds=5), max_turns=9) as session:
                     await session.reset(1)
+                    print("begun", flush=True)
                     while True:
                         await session.step("x")
+            await asyncio.sleep(RESTART_SECONDS)
 
 
 @contextlib.contextmanager
 def neighbour(pod: RunningPod, name: str) -> Iterator[None]:
     """A hostile neighbour, driven from another process."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.bench.neighbours", "--attack", name, "--pod", pod.target])
+    command = [sys.executable, "-m", "tests.bench.neighbours", "--attack", name, "--pod", pod.target]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
-        while pod.status().sessions < 2:
-            time.sleep(0.05)
-        time.sleep(SETTLE_SECONDS)
+        assert process.stdout.readline(), "the neighbour has begun"
         yield
     finally:
         process.kill()
@@ -92,14 +96,14 @@ async def ratios(pod: RunningPod) -> dict[str, tuple[float, float]]:
     found = {}
     async with SandboxPool(pod.target, TOKEN) as pool, pool.session(GOOD, PATIENT, max_turns=100_000) as session:
         await session.reset(1)
-        await steps(session, WARM_STEPS)
+        await steps(session, WARM_SECONDS)
         for name in HOSTILE:
             alone: list[float] = []
             beside: list[float] = []
             for _ in range(ROUNDS):
-                alone += await steps(session, STEPS)
+                alone += await steps(session, HALF_SECONDS)
                 with neighbour(pod, name):
-                    beside += await steps(session, STEPS)
+                    beside += await steps(session, HALF_SECONDS)
             found[name] = (percentile(alone, 0.99), percentile(beside, 0.99))
             print(f"{name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} ms beside", flush=True)
     return found
@@ -132,7 +136,10 @@ def main() -> None:
         with start() as pod:
             pod.tried()
             found += figures(place, asyncio.run(ratios(pod)))
-    note = f"{ROUNDS} rounds of {STEPS} steps alone and beside, one neighbour, the machine's cores for pod and clients"
+    note = (
+        f"{ROUNDS} rounds of {HALF_SECONDS:.0f} s alone and beside, one neighbour at a time, its successor "
+        f"{RESTART_SECONDS:.0f} s after its end; pod and clients share the machine's cores"
+    )
     print(write("neighbours", "python -m tests.bench.neighbours", found, note=note).read_text())
 
 
