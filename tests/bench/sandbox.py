@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 import psutil
-from tests.bench.beside import a_process, an_openenv, echo, in_process
+from tests.bench.beside import a_process, an_openenv, echo, in_process, relay
 from tests.bench.beside.census import census
 from tests.bench.beside.memory_group import MemoryGroup, memory_group
 from tests.bench.beside.places import GVISOR, PLACES, PLAIN
@@ -157,11 +157,11 @@ async def stepping_rate(at: Place, live: Sequence[SandboxSession]) -> tuple[floa
 
 
 async def steps(places: Sequence[Place]) -> list[Figure]:
-    """Steps of trivial programs, beside a bare socket that sends back what it reads, in the same place."""
+    """Steps of trivial programs, and in the same place bare sockets that send back what they read."""
     figures = []
     for at in places:
-        rates, per_core, bare, bare_many, alone = [], [], [], [], []
-        with serving("echo", at.pod.within) as port:
+        rates, per_core, bare, bare_many, relayed, relayed_alone, alone = [], [], [], [], [], [], []
+        with serving("echo", at.pod.within) as port, serving("relay", at.pod.within) as relay_port:
             async with sessions(at.pool, LIVE) as live:
                 for _ in range(ROUNDS):
                     rate, thrift = await stepping_rate(at, live)
@@ -169,6 +169,8 @@ async def steps(places: Sequence[Place]) -> list[Figure]:
                     per_core.append(thrift)
                     bare.append(await echo.round_trips(port, 1, STEP_SECONDS / 2))
                     bare_many.append(await echo.round_trips(port, LIVE, STEP_SECONDS / 2))
+                    relayed.append(await relay.round_trips(relay_port, LIVE, STEP_SECONDS / 2))
+                    relayed_alone.append(await relay.round_trips(relay_port, 1, STEP_SECONDS / 2))
                     for _ in range(500):
                         began = time.perf_counter()
                         await live[0].step("x")
@@ -181,6 +183,13 @@ async def steps(places: Sequence[Place]) -> list[Figure]:
             measured(at.figure(f"steps of {LIVE} programs at once"), rate, "steps/s"),
             measured(at.figure("bare socket echo, one connection"), echoed, "round trips/s"),
             measured(at.figure(f"bare socket echo, {LIVE} connections"), statistics.median(bare_many), "round trips/s"),
+            measured(at.figure(f"bare relay to {LIVE} processes at once"), statistics.median(relayed), "round trips/s"),
+            measured(at.figure("bare relay as share of the bare echo"), 100 * statistics.median(relayed) / echoed, "%"),
+            measured(
+                at.figure("bare relay to one process, beyond a bare round trip"),
+                1000 / statistics.median(relayed_alone) - 1000 / echoed,
+                "ms",
+            ),
             _bounded(at_least, bound, at.figure("steps as share of the bare echo, one connection"), share, "%", 40),
             _bounded(
                 at_least, bound, at.figure("steps per second of processor time, client and pod"), thrift, "steps", 2000

@@ -27,6 +27,7 @@ FRAMES_OF_OURS = 50
 """Depth of the calls between the interpreter's entry and a program's own code, which its limit comes on top of."""
 BALLAST_BYTES = 2**21
 """Address space held back, so that the fault of a program that took all its memory can still be told."""
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _EXCEEDED_FILES = {errno.EMFILE: "open_files", errno.ENOSPC: "file_bytes", errno.EFBIG: "file_bytes"}
 OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
     "reset": lambda environment, order, characters: games.reset(environment, order["seed"], characters),
@@ -155,4 +156,4 @@ def _describe(error: BaseException) -> str:
 
 
 def _answer(answer: dict[str, Any]) -> None:
-    write_frame(walls.SOCKET, json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+    write_frame(walls.SOCKET, _ENCODE(answer).encode("utf-8", "replace"))
