@@ -101,7 +101,7 @@ class Socket(ServerConnection):
         elif not event.fin:
             self.protocol.fail(CloseCode.UNSUPPORTED_DATA, "a message comes in one piece")
             self.send_data()
-        elif self.protocol.state is State.OPEN:
+        elif self.protocol.state in (State.CONNECTING, State.OPEN):  # some greet before they have seen our handshake
             self._in_flight += 1
             self._heed_room()
             (self._on_message or self._early.append)(bytes(event.data))

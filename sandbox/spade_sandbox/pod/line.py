@@ -30,11 +30,11 @@ class Line:
         self._listen()
 
     def ask(self, payload: bytes, limit_bytes: int, heard: Callable[[Heard], None]) -> None:
-        """Send a frame, and call `heard` once with what comes back, which may be before this returns."""
+        """Send a frame, and call `heard` once with what comes back, never before this returns."""
         self._heard, self._limit_bytes = heard, limit_bytes
         self._send(framed(payload))
         if self._held or self._is_over:
-            self._look()
+            self._loop.call_soon(self._look)
         self._listen()
 
     def forget(self) -> None:
@@ -79,7 +79,8 @@ class Line:
             self._deafen()  # talks unasked: it is read on with the next question
 
     def _look(self) -> None:
-        assert self._heard is not None
+        if self._heard is None:
+            return
         try:
             said: Heard = take_frame(self._held, self._limit_bytes)
         except FrameTooLong as error:

@@ -76,16 +76,19 @@ class Session:
         """Run one operation and call `answered` once. A fault of the program ends the session and its cell."""
         self._waiting.append((request, answered))
         if len(self._waiting) == 1:
-            self._begin()
+            self._go_on()
 
-    def _begin(self) -> None:
-        request, _ = self._waiting[0]
-        refusal = self._refusal(request)
-        if refusal is not None:
-            self._finish(refusal)
-            return
-        deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
-        self.cell.ask_soon(_order(request), deadline, self._heard)
+    def _go_on(self) -> None:
+        """Begin the first operation that waits. What the cell need not be asked is answered in passing."""
+        while self._waiting:
+            request, answered = self._waiting[0]
+            refusal = self._refusal(request)
+            if refusal is None:
+                deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
+                self.cell.ask_soon(_order(request), deadline, self._heard)
+                return
+            answered(refusal)
+            self._waiting.popleft()
 
     def _refusal(self, request: SessionRequest) -> Answer | None:
         """The answer to what the cell need not be asked."""
@@ -110,10 +113,10 @@ class Session:
         self._finish(Answer(id=self._waiting[0][0].id, error=self.ended))
 
     def _finish(self, answer: Answer) -> None:
-        _, answered = self._waiting.popleft()
+        _, answered = self._waiting[0]
         answered(answer)
-        if self._waiting:
-            self._begin()
+        self._waiting.popleft()
+        self._go_on()
 
 
 async def load_program(
