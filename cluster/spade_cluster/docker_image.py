@@ -19,12 +19,15 @@ IMAGE = f"{REPOSITORY}/sandbox:{DEVELOPMENT_TAG}"
 TOOL = "uv:latest"
 """The name by which the Dockerfile mounts the package installer; the image is there only while it is built."""
 IMPORT_SECONDS = 600.0
+FIRST_WITH_BUILDX = 23
+"""Major version from which Docker's command has no builder of its own."""
 
 
 def build_docker_image(layout: Layout) -> str:
     """Build the image and return its name. Raises ClusterError if Docker does not answer or the build fails."""
     if not succeeds(["docker", "version"]):
         raise ClusterError("Docker does not answer: start its daemon, or use `spade verify --backend runsc`")
+    _check_builder()
     if not _present(SANDBOX_BASE.reference):
         run(
             ["docker", "import", root_archive(layout, SANDBOX_BASE), SANDBOX_BASE.reference],
@@ -38,6 +41,16 @@ def build_docker_image(layout: Layout) -> str:
     finally:
         run(["docker", "image", "rm", TOOL])
     return IMAGE
+
+
+def _check_builder() -> None:
+    """Raise ClusterError where the command is of the kind that needs a component to build, and lacks it."""
+    version = run(["docker", "version", "--format", "{{.Client.Version}}"])
+    if int(version.split(".", maxsplit=1)[0]) >= FIRST_WITH_BUILDX and not succeeds(["docker", "buildx", "version"]):
+        raise ClusterError(
+            f"this docker ({version.strip()}) builds with the component buildx, which is missing: install it (package "
+            "docker-buildx-plugin or docker-buildx), or use `spade verify --backend runsc`"
+        )
 
 
 def _build() -> None:
