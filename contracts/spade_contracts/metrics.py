@@ -30,7 +30,9 @@ SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 METRICS: tuple[MetricSpec, ...] = (
+    MetricSpec("spade_operator_up", Kind.GAUGE, "1 while an operator answers scrapes."),
     MetricSpec("spade_run_phase", Kind.GAUGE, "1 for the run's present phase.", (*RUN, "phase")),
+    MetricSpec("spade_run_condition", Kind.GAUGE, "1 where a condition of the run is True.", (*RUN, "condition")),
     MetricSpec("spade_rollouts_completed_total", Kind.COUNTER, "Rollouts trained and proven.", RUN),
     MetricSpec("spade_rollout", Kind.GAUGE, "The rollout in work.", RUN),
     MetricSpec("spade_rollout_episodes_planned", Kind.GAUGE, "Episodes of the rollout in work.", RUN),
@@ -39,6 +41,12 @@ METRICS: tuple[MetricSpec, ...] = (
         "spade_learnable_fraction",
         Kind.GAUGE,
         "Share of environments whose mean unhinted return is in [0.2, 0.8], latest rollout.",
+        RUN,
+    ),
+    MetricSpec(
+        "spade_learnable_fraction_baseline",
+        Kind.GAUGE,
+        "The same share over earlier rollouts that trained the same skills; absent until there are four of them.",
         RUN,
     ),
     MetricSpec("spade_mean_return", Kind.GAUGE, "Mean unhinted return, latest rollout.", RUN),

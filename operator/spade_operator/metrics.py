@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from spade_contracts.canaries import BAD, FALSE_ACCEPTS, FALSE_REJECTS, GOOD, by_stage
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS, Kind, metric
-from spade_contracts.resources import BatchCondition, ConditionStatus, Phase
+from spade_contracts.resources import BatchCondition, Condition, ConditionStatus, Phase, RunCondition
 from spade_contracts.statuses import Outcome, ProofResult
 from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
@@ -26,7 +26,7 @@ from spade_operator.view import SANDBOX_STATES, episodes, sandbox_state
 
 Sample = tuple[tuple[str, ...], float]
 """Values of the labels after namespace and run, and the value."""
-OWN = ("spade_reconcile_seconds", "spade_reconcile_errors_total", "spade_api_requests_total")
+OWN = ("spade_operator_up", "spade_reconcile_seconds", "spade_reconcile_errors_total", "spade_api_requests_total")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def make_telemetry(facts: Facts) -> Telemetry:
     """A registry with everything that the operator exports."""
     registry = CollectorRegistry()
     registry.register(FamilyCollector(facts))
-    seconds, errors, requests = (metric(name) for name in OWN)
+    up, seconds, errors, requests = (metric(name) for name in OWN)
+    Gauge(up.name, up.help, registry=registry).set(1)
     return Telemetry(
         registry,
         Histogram(seconds.name, seconds.help, seconds.labels, buckets=seconds.buckets, registry=registry),
@@ -105,9 +106,9 @@ def _programs(pool: BatchRecord, facts: Facts) -> Iterator[Sample]:
     return _verdicts(dict(pool.status.rejected) | {"accepted": pool.status.accepted or 0})
 
 
-def _conditions(pool: BatchRecord, facts: Facts) -> Iterator[Sample]:
-    known = {c.type: c.status is ConditionStatus.TRUE for c in pool.status.conditions}
-    for kind in BatchCondition:
+def _conditions(conditions: Iterable[Condition], kinds: Iterable[str]) -> Iterator[Sample]:
+    known = {condition.type: condition.status is ConditionStatus.TRUE for condition in conditions}
+    for kind in kinds:
         yield (str(kind),), float(known.get(kind, False))
 
 
@@ -164,11 +165,13 @@ def _stage_seconds(run: RunRecord, facts: Facts) -> Iterator[Sample]:
 
 SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_run_phase": _phase,
+    "spade_run_condition": lambda run, facts: _conditions(run.status.conditions, RunCondition),
     "spade_rollouts_completed_total": lambda run, facts: [((), run.status.rollout)],
     "spade_rollout": lambda run, facts: [((), run.status.rollout)],
     "spade_rollout_episodes_planned": lambda run, facts: [((), episodes(run, facts).planned)],
     "spade_rollout_episodes_done": lambda run, facts: [((), episodes(run, facts).done)],
     "spade_learnable_fraction": lambda run, facts: _number(run.status.learnable_fraction),
+    "spade_learnable_fraction_baseline": lambda run, facts: _number(run.status.learnable_baseline),
     "spade_mean_return": lambda run, facts: _number(run.status.mean_return),
     "spade_environments_total": lambda run, facts: _verdicts(run.status.environments),
     "spade_verifier_failures_total": _verifier_failures,
@@ -189,7 +192,7 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
 }
 """How each family reads a run; a family without an entry is a bug that its test finds."""
 POOL_SAMPLES: dict[str, Callable[[BatchRecord, Facts], Iterable[Sample]]] = {
-    "spade_batch_condition": _conditions,
+    "spade_batch_condition": lambda pool, facts: _conditions(pool.status.conditions, BatchCondition),
     "spade_batch_programs_total": _programs,
     "spade_batch_mutation_score": lambda pool, facts: _number(
         pool.status.mutation_scores.median if pool.status.mutation_scores else None

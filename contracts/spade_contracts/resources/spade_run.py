@@ -146,6 +146,15 @@ class RolloutFigures(Document):
     """Worst result of the weight proofs of the policy it made."""
 
 
+class LearnableBaseline(Document):
+    """What the learnable fraction usually is where the same skills are trained."""
+
+    mean: Figure
+    """Decimal, three digits; later rollouts weigh more once there are many."""
+    rollouts: int
+    """How many it is of."""
+
+
 class SpadeRunStatus(Document):
     """What is."""
 
@@ -161,6 +170,10 @@ class SpadeRunStatus(Document):
     """Version that all engines were proven at last."""
     learnable_fraction: Figure | None = None
     """Of the latest rollout; decimal, three digits."""
+    learnable_baseline: Figure | None = None
+    """Of the rollouts before it that trained the same skills; absent until there are four of them."""
+    learnable_baselines: dict[str, LearnableBaseline] = Field(default={}, max_length=64)
+    """Set of skills, by the number of its first one → what is known of its rollouts."""
     mean_return: Figure | None = None
     """Of the latest rollout; decimal, three digits."""
     hint_regret: str | None = None

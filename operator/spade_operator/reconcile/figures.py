@@ -8,6 +8,7 @@ from spade_contracts.canaries import false_accepts
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
 from spade_contracts.resources.spade_run import RolloutFigures
 from spade_contracts.statuses import LearnerStatus, ProofResult
+from spade_operator.reconcile.baseline import baseline, skill_set, with_rollout
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Position, Stage
 
@@ -28,6 +29,7 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     said = found[1] if found is not None else None
     first = seen.method.starts_cycle(place.rollout)
     proofs = [p.result for p in said.proofs if p.policy_version == place.wanted_version] if said is not None else []
+    skills = skill_set(seen.method.environments, place.cycle)
     step = said.last_step if said is not None and said.last_step and said.last_step.rollout == place.rollout else None
     figures = RolloutFigures(
         rollout=place.rollout,
@@ -43,6 +45,8 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     )
     return {
         "learnable_fraction": plays.learnable_fraction,
+        "learnable_baseline": baseline(status.learnable_baselines, skills),
+        "learnable_baselines": with_rollout(status.learnable_baselines, skills, plays.learnable_fraction),
         "mean_return": plays.mean_return,
         "hint_regret": plays.hint_regret if plays.hint_regret is not None else status.hint_regret,
         "rollouts": (*status.rollouts, figures)[-KEPT_ROLLOUTS:],

@@ -209,8 +209,9 @@ class PretendCluster:
         else:
             summary = PlaySummary(
                 rollout=task["rollout"], planned=EPISODES, outcomes={Outcome.SCORED: 11, Outcome.TRUNCATED: 1},
-                hinted=4, hinted_outcomes={Outcome.SCORED: 4}, learnable_fraction=0.5, mean_return=0.25, tokens=10,
-                seconds=1.0, verifier_failures={"success_with_error": 1}, storage_uri=task["run"]["storage_uri"],
+                hinted=4, hinted_outcomes={Outcome.SCORED: 4}, learnable_fraction=self.world.learnable_fraction,
+                mean_return=0.25, tokens=10, seconds=1.0, verifier_failures={"success_with_error": 1},
+                storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
             self.world.played.append(task["rollout"])
         await self._ended(pod, 0, summary.model_dump_json())

@@ -68,6 +68,8 @@ class World:
     network_open: bool = False
     accepted: bool = True
     work_seconds: float = 0.3
+    learnable_fraction: float = 0.5
+    """What plays come to from now on."""
     false_accepts: int = 0
     """Known bad programs that the gate of design workers lets through."""
     hold_play: bool = False
