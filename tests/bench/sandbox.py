@@ -43,6 +43,7 @@ LEAK_SESSIONS = 1_000
 LEAK_AT_ONCE = 8
 LIMITS = SandboxLimits(cpu_seconds=3600, step_seconds=60.0)
 TRIVIAL = stepping("pass")
+WITH_NUMPY = stepping("numpy.sum([1])")
 WORK = stepping(
     dedent("""\
         total = 0
@@ -234,10 +235,19 @@ async def density(places: Sequence[Place]) -> list[Figure]:
         async with sessions(at.pool, LIVE):
             await asyncio.sleep(2)
             each = (at.group.used_mib() - before) / LIVE
+        async with sessions(at.pool, 1, WITH_NUMPY):  # its zygote stays
+            await asyncio.sleep(2)
+            alone = at.group.used_mib()
+            async with sessions(at.pool, LIVE // 2, WITH_NUMPY):
+                await asyncio.sleep(2)
+                each_with_numpy = (at.group.used_mib() - alone) / (LIVE // 2)
         bound = at.name == GVISOR
         answering = await _answering(at)
         figures += [
             _bounded(at_most, bound, at.figure(f"memory of an idle program, {LIVE} live"), each, "MiB", 15),
+            measured(
+                at.figure(f"memory of an idle program that names numpy, {LIVE // 2} live"), each_with_numpy, "MiB"
+            ),
             measured(at.figure("memory of the pod without programs"), before, "MiB"),
             _bounded(
                 at_least,

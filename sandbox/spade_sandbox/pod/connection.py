@@ -7,6 +7,7 @@ in gVisor. What has to wait (opening, closing, the end of a program) runs in tas
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.frames import DATA_OPCODES, CloseCode, Frame
 from websockets.protocol import Event, State
 
+from spade_contracts.libraries import names_numpy
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
     REQUEST,
@@ -36,7 +38,6 @@ from spade_contracts.protocol import (
     fault,
 )
 from spade_contracts.tokens import token_matches
-from spade_sandbox.pod import libraries
 from spade_sandbox.pod.on_demand import OTHER_HASH_SEED, WITH_NUMPY, OnDemand
 from spade_sandbox.pod.sessions import Session, Sources, load_program
 from spade_sandbox.pod.spares import Spares
@@ -46,6 +47,11 @@ from spade_sandbox.pod.supervisor import Cell, CellFault
 HELLO_SECONDS = 10.0
 MAX_REQUESTS_IN_FLIGHT = 512
 """Above it the connection is not read."""
+MESSAGES_IN_A_TURN = 64
+"""Of one connection; then others have their turn."""
+CHUNK_BYTES = 32 * 2**10
+DEAF_SECONDS = 60.0
+"""A worker that does not read its answers for so long is gone."""
 UNREADABLE_ID = 0
 """Id of the answer to a request whose own id could not be read."""
 
@@ -65,6 +71,8 @@ class Pod:
     """Cells that hold a program; the watch reads it."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a session ends."""
+    sockets: set["Socket"] = field(default_factory=set)
+    """Open connections."""
     broken: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Fails with what broke the pod."""
 
@@ -73,38 +81,32 @@ class Pod:
         assert self.spares is not None
         if request.other_hash_seed:
             return self.other_hash_seed
-        return self.with_numpy if libraries.names_numpy(source) else self.spares
+        return self.with_numpy if names_numpy(source) else self.spares
 
 
 class Socket(ServerConnection):
-    """The library's connection, whose messages are handed on at once."""
+    """The library's connection, whose messages are handed on at once, so many in a turn of the loop."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._early: list[bytes] = []
         self._on_message: Callable[[bytes], None] | None = None
+        self._waiting: deque[bytes] = deque()
+        """Messages of this turn beyond its share, and those that came before anybody listened."""
+        self._share = 0
+        self._refused = False
         self._in_flight = 0
         self._flush_is_due = False
+        self._deaf: asyncio.TimerHandle | None = None
 
     def deliver_to(self, on_message: Callable[[bytes], None]) -> None:
-        """Hand on messages from now on, and those that came with the handshake."""
+        """Hand on messages from now on, those that came with the handshake first."""
         self._on_message = on_message
-        for message in self._early:
-            on_message(message)
-        self._early.clear()
-        self._heed_room()
+        self._take_waiting()
 
-    def process_event(self, event: Event) -> None:
-        """Take a whole message; the library does the rest."""
-        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
-            super().process_event(event)
-        elif not event.fin:
-            self.protocol.fail(CloseCode.UNSUPPORTED_DATA, "a message comes in one piece")
-            self.send_data()
-        elif self.protocol.state in (State.CONNECTING, State.OPEN):  # some greet before they have seen our handshake
-            self._in_flight += 1
-            self._heed_room()
-            (self._on_message or self._early.append)(bytes(event.data))
+    def refuse(self) -> None:
+        """Take no further message; what has been answered is still sent."""
+        self._refused = True
+        self._waiting.clear()
 
     def answer(self, answer: Answer) -> None:
         """Send it: at once if nothing else is under way, else together with what else is answered in this turn."""
@@ -119,23 +121,81 @@ class Socket(ServerConnection):
             self.loop.call_soon(self._flush)
         self._heed_room()
 
-    def _heed_room(self) -> None:
-        """Read on only while there is room for requests and for their answers."""
-        allowed = 0 if self._on_message is None else MAX_REQUESTS_IN_FLIGHT
-        if self._in_flight > allowed or self.paused:
-            self.transport.pause_reading()
+    # ── called by the library and the loop ──────────────────────────────────────────────────────────────────────
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Read less at a time: thousands of tiny frames fit into what asyncio would read, and are parsed in one go."""
+        transport.max_size = CHUNK_BYTES  # type: ignore[attr-defined]  # of asyncio's own transports
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the worker."""
+        self._share = MESSAGES_IN_A_TURN
+        super().data_received(data)
+
+    def process_event(self, event: Event) -> None:
+        """Take a whole message; the library does the rest."""
+        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
+            super().process_event(event)
+        elif not event.fin:
+            self.refuse()
+            self.protocol.fail(CloseCode.UNSUPPORTED_DATA, "a message comes in one piece")
+            self.send_data()
+            self.loop.call_later(DEAF_SECONDS, self.transport.abort)
+        elif self._refused:
+            return
+        elif self._on_message is None or self._waiting or not self._share:
+            self._waiting.append(bytes(event.data))
+            if self._on_message is not None and len(self._waiting) == 1:
+                self.loop.call_soon(self._take_waiting)
+            self._heed_room()
         else:
-            self.transport.resume_reading()
+            self._share -= 1
+            self._hand_on(bytes(event.data))
 
     def pause_writing(self) -> None:
-        """The worker does not read its answers."""
+        """The worker does not read its answers; one that goes on like that is gone, and its sessions with it."""
         super().pause_writing()
+        self._deaf = self.loop.call_later(DEAF_SECONDS, self.transport.abort)
         self._heed_room()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """It reads again."""
         super().resume_writing()
+        self._hears()
         self._heed_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self._hears()
+        super().connection_lost(exc)
+
+    def _hears(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
+
+    def _take_waiting(self) -> None:
+        for _ in range(min(MESSAGES_IN_A_TURN, len(self._waiting))):
+            if self._waiting:  # the first one may have been refused, and the rest with it
+                self._hand_on(self._waiting.popleft())
+        if self._waiting:
+            self.loop.call_soon(self._take_waiting)
+        self._heed_room()
+
+    def _hand_on(self, message: bytes) -> None:
+        assert self._on_message is not None
+        if self.protocol.state is State.OPEN:
+            self._in_flight += 1
+            self._heed_room()
+            self._on_message(message)
+
+    def _heed_room(self) -> None:
+        """Read on only while there is room for requests and for their answers."""
+        if self._waiting or self._in_flight > MAX_REQUESTS_IN_FLIGHT or self.paused:
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
 
     def _flush(self) -> None:
         self._flush_is_due = False
@@ -157,6 +217,7 @@ class Connection:
     async def serve(self) -> None:
         """Serve until the worker goes; whatever it had open is killed then."""
         loop = asyncio.get_running_loop()
+        self._pod.sockets.add(self._socket)
         self._socket.deliver_to(self._take)
         ungreeted = loop.call_later(HELLO_SECONDS, self._hang_up)
         try:
@@ -169,10 +230,11 @@ class Connection:
             for number in tuple(self._sessions):
                 await self._end(number)
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._pod.sockets.discard(self._socket)
 
     def _hang_up(self) -> None:
         if not self._greeted:
-            self._background(self._socket.close())
+            self._socket.transport.abort()
 
     def _background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -208,6 +270,7 @@ class Connection:
             self._greeted = True
         self._socket.answer(answer)
         if not self._greeted:
+            self._socket.refuse()
             self._background(self._socket.close())
 
     def _serve(self, request: Request) -> None:

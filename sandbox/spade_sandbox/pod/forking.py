@@ -82,6 +82,9 @@ class Zygote:
             try:
                 order = json.dumps({"order": "fork", "cell": number}).encode()
                 await self._send(order, [theirs.fileno(), write_end])
+            except BaseException:
+                del self._forking[number], self._ends[number]  # nobody will tell of a cell that was not ordered
+                raise
             finally:
                 theirs.close()
                 os.close(write_end)
@@ -97,7 +100,7 @@ class Zygote:
         return Cell(number, process, line, output, self._ends[number], lambda: self._kill(number))
 
     def close(self) -> None:
-        """Kill all cells and the zygote."""
+        """Kill all cells and the zygote, and reap what falls to us; whoever waits for a cell's end has it now."""
         self._loop.remove_reader(self._control.fileno())
         self._control.close()
         for process in self._processes.values():
@@ -105,6 +108,10 @@ class Zygote:
                 os.kill(process, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
+        for process in self._processes.values():
+            with contextlib.suppress(ChildProcessError):  # ours only where we are the first process
+                os.waitpid(process, 0)
+        self._give_up("the zygote was stopped")
 
     def _kill(self, number: int) -> None:
         with contextlib.suppress(OSError):
@@ -145,12 +152,15 @@ class Zygote:
 
     def _on_death(self) -> None:
         self._loop.remove_reader(self._control.fileno())
+        self._give_up("the zygote died")
+        _complete(self.broken, None)
+
+    def _give_up(self, why: str) -> None:
         for forking in self._forking.values():
             if not forking.done():
-                forking.set_exception(PodBroken("the zygote died"))
+                forking.set_exception(PodBroken(why))
         for ended in self._ends.values():
             _complete(ended, Ended(0, 0.0))
-        _complete(self.broken, None)
 
 
 @dataclass(frozen=True)

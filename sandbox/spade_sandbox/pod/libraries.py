@@ -1,7 +1,6 @@
 """What programs may import, imported ahead of all cells, and the names they find defined (method.md §4.1)."""
 
 import importlib
-import re
 import sys
 
 from spade_contracts.libraries import ALLOWED_LIBRARIES
@@ -14,7 +13,6 @@ WARM: tuple[str, ...] = (
 )  # fmt: skip
 """Modules that the allowed ones load late; a cell could not load them."""
 WARM_NUMPY: tuple[str, ...] = ("numpy.linalg", "numpy.random", "numpy.fft", "numpy.polynomial")
-_NAMES_NUMPY = re.compile(r"\b(?:numpy|np)\b")
 
 _INJECTED_MODULES: tuple[str, ...] = (
     "itertools", "math", "random", "re", "json", "collections", "functools", "string", "copy", "heapq", "operator",
@@ -30,11 +28,6 @@ _INJECTED_MEMBERS: dict[str, tuple[str, ...]] = {
     "copy": ("deepcopy",),
     "heapq": ("heapify", "heappop", "heappush"),
 }
-
-
-def names_numpy(source: str) -> bool:
-    """Whether a program's text has a word by which it could reach numpy; only then its cell holds it."""
-    return _NAMES_NUMPY.search(source) is not None
 
 
 def import_all(*, numpy: bool) -> None:

@@ -44,6 +44,7 @@ class Line:
     def close(self) -> None:
         """An open question hears that the cell has closed. Closing twice is no error."""
         heard, self._heard, self._is_over = self._heard, None, True
+        self._unsent.clear()
         if self._socket.fileno() >= 0:
             self._deafen()
             self._loop.remove_writer(self._socket.fileno())
@@ -83,6 +84,8 @@ class Line:
             return
         try:
             said: Heard = take_frame(self._held, self._limit_bytes)
+            if said is not None and self._unsent:
+                said = b""  # it cannot have read the question
         except FrameTooLong as error:
             said = error
         if said is not None or self._is_over:
@@ -91,6 +94,8 @@ class Line:
 
     def _send(self, data: bytes) -> None:
         """Send what the socket takes now and the rest when it can; a dead cell shows when its answer is awaited."""
+        if self._is_over:
+            return
         try:
             sent = 0 if self._unsent else self._socket.send(data)
         except BlockingIOError:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 60.0
 """A worker that does not answer a ping for so long is gone, and its sessions with it."""
 MAX_CONNECTIONS_BACKLOG = 64
+CLOSE_SECONDS = 5.0
+"""For saying goodbye to workers when the pod ends."""
 log = logging.getLogger("spade.sandbox")
 
 
@@ -62,7 +64,7 @@ async def run_pod(settings: Settings, serving: Callable[[Serving], None] = lambd
         zygote = start_zygote(CellKind())
         stack.callback(zygote.close)
         sessions = await _serve_sessions(settings, pod)
-        stack.push_async_callback(_close, sessions)
+        stack.push_async_callback(_close_sessions, sessions, pod)
         log.info("boot %s: sessions on port %d, status on port %d", pod.state.boot_id, _port(sessions), _port(status))
         serving(Serving(_port(sessions), pod.state))
         await _until_first_ends(
@@ -151,6 +153,20 @@ async def _until_first_ends(*works: Coroutine[Any, Any, None]) -> None:
 
 async def _wait(broken: "asyncio.Future[None]") -> None:
     await broken
+
+
+async def _close_sessions(server: Server, pod: Pod) -> None:
+    """Politely, but a worker that does not read what is said to it holds nobody up."""
+    impatient = asyncio.get_running_loop().call_later(CLOSE_SECONDS, _abort, pod.sockets)
+    try:
+        await _close(server)
+    finally:
+        impatient.cancel()
+
+
+def _abort(sockets: Iterable[Socket]) -> None:
+    for socket in tuple(sockets):
+        socket.transport.abort()
 
 
 async def _close(server: Server) -> None:

@@ -87,8 +87,10 @@ class Session:
                 deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
                 self.cell.ask_soon(_order(request), deadline, self._heard)
                 return
-            answered(refusal)
-            self._waiting.popleft()
+            try:
+                answered(refusal)
+            finally:
+                self._waiting.popleft()
 
     def _refusal(self, request: SessionRequest) -> Answer | None:
         """The answer to what the cell need not be asked."""
@@ -114,9 +116,11 @@ class Session:
 
     def _finish(self, answer: Answer) -> None:
         _, answered = self._waiting[0]
-        answered(answer)
-        self._waiting.popleft()
-        self._go_on()
+        try:
+            answered(answer)
+        finally:
+            self._waiting.popleft()
+            self._go_on()
 
 
 async def load_program(

@@ -19,7 +19,7 @@ class Spares:
     @property
     def held(self) -> int:
         """Cells that wait for a program."""
-        return len(self._cells)
+        return sum(1 for cell in self._cells if not cell.ended.done())
 
     async def take(self) -> Cell:
         """A spare, or a new cell. Raises PodBroken."""

@@ -26,6 +26,7 @@ from types import TracebackType
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import MutantSettings
 from spade_contracts.errors import EnvironmentFault
+from spade_contracts.libraries import names_numpy
 from spade_contracts.protocol import MAX_SOURCE_CHARACTERS, Limit
 from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
 from spade_sandbox.client import SandboxSession
@@ -306,7 +307,8 @@ class _SharedCell:
 
 def _fitting(text: str, replays: tuple[Replay, ...]) -> tuple[tuple[Replay, ...], str]:
     """The replays that fit into a source beside the program, and the text of the shared cell."""
-    head = f"{_harness()}\n\nBATCH_SECONDS = {BATCH_SECONDS}\nPROGRAM = {text!r}\n"
+    wants = "# numpy\n" if names_numpy(text) else ""  # as text in quotes the program need not show it
+    head = f"{_harness()}\n\n{wants}BATCH_SECONDS = {BATCH_SECONDS}\nPROGRAM = {text!r}\n"
     kept: list[str] = []
     size = len(head) + 1_000
     for replay in replays:

@@ -95,6 +95,18 @@ async def test_who_does_not_greet_is_told_and_sent_away(pod: RunningPod, first: 
             await socket.recv()
 
 
+async def test_thousands_of_messages_before_a_greeting_have_one_answer_and_hold_nobody_up(pod: RunningPod) -> None:
+    async with asyncio.timeout(SECONDS):
+        socket = await connect(f"ws://{pod.target}", proxy=None)
+        tiny = Frame(Opcode.TEXT, b"").serialize(mask=True, extensions=[])
+        socket.transport.write(tiny * 40_000 + Frame(Opcode.TEXT, b"{}").serialize(mask=True, extensions=[]))
+        answers = [message async for message in socket]
+        assert len(answers) == 1
+        other = await greeted(pod)
+        await opened(other, GOOD)
+        await other.close()
+
+
 async def test_every_one_of_thousands_of_requests_is_answered_once(pod: RunningPod) -> None:
     """Far more than the pod takes at a time, sent before the first answer is read."""
     async with asyncio.timeout(SECONDS):

@@ -17,8 +17,12 @@ from tests.support.sandbox_pods import (
     pod_in_gvisor,
     pod_in_namespaces,
 )
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.uri import parse_uri
 
 from spade_contracts.config.sandbox import SandboxLimits
+from spade_contracts.protocol import PROTOCOL_VERSION, Hello, Look
 from spade_sandbox.client import NoCapacity, SandboxLost, SandboxPool
 from spade_sandbox.client.errors import Refused
 from spade_sandbox.client.link import connect_pod
@@ -186,6 +190,28 @@ async def test_pod_ends_when_its_zygote_dies_so_that_it_must_prove_itself_again(
         assert "zygote died" in pod.log.read_text()
 
 
+async def test_pod_whose_zygote_dies_ends_at_once_also_with_programs_of_another_zygote() -> None:
+    with pod_in_namespaces(spares=0) as pod:
+        pod.tried()
+        (zygote,) = descendants(pod.process.pid)
+        async with (
+            SandboxPool(pod.target, TOKEN) as pool,
+            pool.session(stepping("numpy.sum([1])"), LIMITS, max_turns=5) as session,
+        ):
+            await session.reset(1)
+            os.kill(zygote, signal.SIGKILL)
+            assert await asyncio.to_thread(pod.process.wait, 20) == 1
+
+
+async def test_worker_that_reads_nothing_does_not_keep_a_pod_from_its_end() -> None:
+    with pod_in_namespaces() as pod:
+        pod.tried()
+        deaf = await connect_deaf(pod)
+        pod.signal(signal.SIGTERM)
+        assert await asyncio.to_thread(pod.process.wait, 20) == 0
+        deaf.close()
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
@@ -199,6 +225,19 @@ def test_pod_with_a_wrong_setting_ends_and_names_it(wrong: dict[str, str], named
     with pytest.raises(AssertionError, match="ended with 2") as error, pod_in_namespaces(**wrong):
         pass
     assert named in str(error.value)
+
+
+async def connect_deaf(pod: RunningPod) -> asyncio.StreamWriter:
+    """A connection that has asked for far more than it reads, and goes on reading nothing."""
+    host, port = pod.target.split(":")
+    _, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    protocol = ClientProtocol(parse_uri(f"ws://{pod.target}"))
+    protocol.send_request(protocol.connect())
+    requests = [Hello(id=1, version=PROTOCOL_VERSION, token=TOKEN), *(Look(id=n) for n in range(2, 50_000))]
+    frames = [Frame(Opcode.TEXT, r.model_dump_json().encode()).serialize(mask=True, extensions=[]) for r in requests]
+    writer.write(b"".join(protocol.data_to_send()) + b"".join(frames))
+    await asyncio.sleep(1)
+    return writer
 
 
 async def _pod_of_a_session(pool: SandboxPool) -> str:

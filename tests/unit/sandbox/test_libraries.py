@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from spade_contracts.libraries import names_numpy
 from spade_sandbox import verify
-from spade_sandbox.pod.libraries import names_numpy
 
 _LOOK = """
 import json, sys

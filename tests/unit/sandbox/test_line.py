@@ -123,3 +123,15 @@ async def test_question_that_the_cell_does_not_read_waits_without_blocking_and_a
         theirs.sendall(framed(b"read"))
         assert await waiting == b"read"
         assert taken == framed(question)
+
+
+async def test_answer_to_a_question_that_the_cell_has_not_read_is_none() -> None:
+    async with line() as (held, theirs):
+        theirs.sendall(framed(b"I know what you will ask"))
+        assert await heard(held, b"x" * 3_000_000) == b""
+
+
+async def test_question_after_the_end_is_answered_with_the_end() -> None:
+    async with line() as (held, _):
+        held.close()
+        assert await heard(held, b"x" * 3_000_000) is None
