@@ -6,6 +6,7 @@ from LIMITS).
 """
 
 import asyncio
+import time
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -21,6 +22,8 @@ from spade_contracts.protocol import FaultKind, Limit
 from spade_sandbox.client import ProgramCrash, SandboxPool, SandboxSession
 
 HOSTILE = {path.stem: path for path in sorted((Path(__file__).parents[2] / "data" / "hostile").glob("*.py"))}
+REST_SECONDS = 2.0
+"""In which a spare cell would have been forked."""
 LIMITS = SandboxLimits(
     step_seconds=60, load_seconds=60, memory_bytes=64 * 2**20, cpu_seconds=600, output_bytes=64 * 2**10,
     file_bytes=256 * 2**10,
@@ -109,8 +112,21 @@ async def play_all(pod: RunningPod) -> tuple[dict[str, Outcome], list[str]]:
 
 @pytest.fixture(scope="module")
 def before(pod: RunningPod) -> Census:
-    """The pod without sessions: the zygote and its spare cells."""
-    return eventually("the spares are there", lambda: held if (held := census(pod)).processes == 1 + SPARES else None)
+    """The pod without sessions: the zygote and its spare cells, and by now the zygote of programs with numpy."""
+    asyncio.run(opened(pod, "numpy.sum([1])"))
+
+    def at_rest() -> Census | None:
+        held = census(pod)
+        time.sleep(REST_SECONDS)
+        return held if held == census(pod) and held.processes == 1 + SPARES else None
+
+    return eventually("the spares are there", at_rest)
+
+
+async def opened(pod: RunningPod, code: str) -> None:
+    """Open and close a program once."""
+    async with SandboxPool(pod.target, TOKEN) as pool, pool.session(stepping(code), LIMITS, max_turns=5) as session:
+        await session.reset(1)
 
 
 @pytest.fixture(scope="module")

@@ -12,4 +12,5 @@ class HostileEnv:
 
     def step(self, action):
         json.dumps = lambda *_, **__: "won"
+        json.JSONEncoder.iterencode = lambda *_, **__: ["won"]
         return "on", 0.0, False, False, {}
