@@ -9,6 +9,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tests.support.helm import ROOT
+
+RULES = ROOT / "charts" / "monitoring" / "rules" / "spade.yaml"
 PACKAGE = "prometheus"
 DOWNLOAD_SECONDS = 300
 

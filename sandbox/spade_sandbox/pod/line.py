@@ -53,7 +53,7 @@ class Line:
             heard(None)
 
     def _listen(self) -> None:
-        if not self._reads and not self._is_over and self._socket.fileno() >= 0:
+        if not self._reads and not self._is_over:
             self._loop.add_reader(self._socket.fileno(), self._read)
             self._reads = True
 

@@ -25,7 +25,7 @@ class Habits:
 OTHER_HASH_SEED = Habits(CellKind(hash_seed=1, numpy=True), spares=0, idle_seconds=60.0)
 """Verification opens a program in one to see whether it depends on the order of its sets."""
 WITH_NUMPY = Habits(CellKind(numpy=True), spares=1, idle_seconds=600.0)
-"""For programs that name numpy, whose objects alone are half of a cell's memory."""
+"""For programs that name numpy, whose objects alone are a third of a cell's memory."""
 
 
 class OnDemand:

@@ -122,7 +122,7 @@ class Cell:
     async def ask(self, order: dict[str, Any], deadline_seconds: float) -> Answer:
         """Send one order and return its validated answer. Raises CellFault, after which the cell is dead."""
         answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-        self.ask_soon(order, deadline_seconds, lambda answer: _complete(answered, answer))
+        self.ask_soon(order, deadline_seconds, lambda answer: complete(answered, answer))
         answer = await answered
         if answer is None:
             raise await self.bury()
@@ -160,7 +160,7 @@ class Cell:
     async def _ours(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, Any]:
         """Ask a cell that holds no program yet."""
         answered: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
-        self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES, lambda said, _: _complete(answered, said))
+        self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES, lambda said, _: complete(answered, said))
         frame = await answered
         if not isinstance(frame, bytes):
             raise await self.bury()
@@ -268,7 +268,7 @@ def _texts(answer: Answer) -> tuple[str, ...]:
             return ()
 
 
-def _complete(future: "asyncio.Future[Any]", value: object) -> None:
-    """Unless whoever waited has gone."""
+def complete(future: "asyncio.Future[Any]", value: object) -> None:
+    """Give a future its value, unless it has one or whoever waited has gone."""
     if not future.done():
         future.set_result(value)

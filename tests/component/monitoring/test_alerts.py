@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from tests.support.helm import ROOT
-from tests.support.prometheus import prometheus_program
+from tests.support.prometheus import RULES, prometheus_program
 
 from spade_contracts.metrics import METRICS
 
-RULES = ROOT / "charts" / "monitoring" / "rules" / "spade.yaml"
 CASES = Path(__file__).with_name("alerts.yaml")
 SECONDS = 120
 

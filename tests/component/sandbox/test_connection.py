@@ -23,6 +23,7 @@ from spade_contracts.protocol import (
     Close,
     FaultKind,
     Hello,
+    Limit,
     Look,
     LookResult,
     Open,
@@ -52,11 +53,11 @@ async def greeted(pod: RunningPod, **settings: Any) -> ClientConnection:
     return socket
 
 
-async def opened(socket: ClientConnection, source: str) -> int:
+async def opened(socket: ClientConnection, source: str, limits: SandboxLimits = LIMITS) -> int:
     """The number of a new session of this program, reset."""
     sha256 = hashlib.sha256(source.encode()).hexdigest()
     await ask(socket, Put(id=2, sha256=sha256, source=source))
-    answer = await ask(socket, Open(id=3, sha256=sha256, domain=Domain.GAMES, limits=LIMITS, max_turns=1000))
+    answer = await ask(socket, Open(id=3, sha256=sha256, domain=Domain.GAMES, limits=limits, max_turns=1000))
     assert isinstance(answer.ok, OpenResult), answer
     await ask(socket, Reset(id=4, session=answer.ok.session, seed=1))
     return answer.ok.session
@@ -128,6 +129,17 @@ async def test_operations_of_a_session_sent_at_once_run_in_their_order(pod: Runn
         seen = [Answer.model_validate_json(await socket.recv()) for _ in range(30)]
         assert [answer.id for answer in seen] == list(range(10, 40))
         assert [answer.ok.observation for answer in seen] == [f"turn {n}" for n in range(1, 31)]  # type: ignore[union-attr]
+        await socket.close()
+
+
+async def test_pod_refuses_an_action_that_a_client_did_not_cut_and_the_session_lives_on(pod: RunningPod) -> None:
+    async with asyncio.timeout(SECONDS):
+        socket = await greeted(pod)
+        session = await opened(socket, GOOD, LIMITS.model_copy(update={"action_characters": 100}))
+        refused = (await ask(socket, Step(id=5, session=session, action="x" * 101))).error
+        assert refused is not None
+        assert (refused.kind, refused.limit) == (FaultKind.BAD_REQUEST, Limit.ACTION)
+        assert (await ask(socket, Step(id=6, session=session, action="x" * 100))).ok
         await socket.close()
 
 

@@ -1,27 +1,11 @@
 """What a session promises: repeatable episodes, limits that the pod itself enforces, room for all in turn."""
 
 import asyncio
-import hashlib
 
 from tests.component.sandbox.programs import PROGRAMS, stepping
-from tests.support.sandbox_pods import TOKEN, RunningPod, eventually
-from websockets.asyncio.client import connect
+from tests.support.sandbox_pods import RunningPod, eventually
 
-from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
-from spade_contracts.protocol import (
-    PROTOCOL_VERSION,
-    Answer,
-    FaultKind,
-    Hello,
-    Limit,
-    Open,
-    OpenResult,
-    Put,
-    Request,
-    Reset,
-    Step,
-)
 from spade_sandbox.client import SandboxPool
 
 GOOD = (PROGRAMS / "good" / "number_search.py").read_text()
@@ -62,26 +46,6 @@ async def test_order_of_a_set_is_fixed_and_another_one_can_be_asked_for(pool: Sa
     other = await play(pool, source, other_hash_seed=True)
     assert other != usual
     assert await play(pool, source, other_hash_seed=True) == other
-
-
-async def test_pod_refuses_an_action_that_a_client_did_not_cut_and_the_session_lives_on(pod: RunningPod) -> None:
-    sha256 = hashlib.sha256(GOOD.encode()).hexdigest()
-    limits = LIMITS.model_copy(update={"action_characters": 100})
-    async with connect(f"ws://{pod.target}", proxy=None) as socket:
-
-        async def ask(request: Request) -> Answer:
-            await socket.send(request.model_dump_json())
-            return Answer.model_validate_json(await socket.recv())
-
-        await ask(Hello(id=1, version=PROTOCOL_VERSION, token=TOKEN))
-        await ask(Put(id=2, sha256=sha256, source=GOOD))
-        opened = (await ask(Open(id=3, sha256=sha256, domain=Domain.GAMES, max_turns=5, limits=limits))).ok
-        assert isinstance(opened, OpenResult)
-        await ask(Reset(id=4, session=opened.session, seed=1))
-        refused = (await ask(Step(id=5, session=opened.session, action="x" * 101))).error
-        assert refused is not None
-        assert (refused.kind, refused.limit) == (FaultKind.BAD_REQUEST, Limit.ACTION)
-        assert (await ask(Step(id=6, session=opened.session, action="x" * 100))).ok
 
 
 async def test_many_sessions_wait_for_room_and_all_are_served(pool: SandboxPool, pod: RunningPod) -> None:

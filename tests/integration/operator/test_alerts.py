@@ -11,10 +11,8 @@ from typing import Any
 import aiohttp
 import yaml
 from tests.integration.operator.conftest import Stage, free_port, within
-from tests.support.helm import ROOT
-from tests.support.prometheus import prometheus_program
+from tests.support.prometheus import RULES, prometheus_program
 
-RULES = ROOT / "charts" / "monitoring" / "rules" / "spade.yaml"
 WARM_UP_ROLLOUTS = 4
 SECONDS = 90.0
 

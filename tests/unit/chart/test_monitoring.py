@@ -5,7 +5,8 @@ from typing import Any
 
 import yaml
 from tests.support.children import make_run, workloads
-from tests.support.helm import ROOT, helm, one, render
+from tests.support.helm import helm, one, render
+from tests.support.prometheus import RULES
 from tests.unit.chart.test_templates import site_of
 
 from spade_contracts.labels import Role
@@ -19,7 +20,7 @@ VALUES: dict[str, Any] = {
     }
 }
 OBJECTS = render(VALUES)
-RULES = yaml.safe_load((ROOT / "charts" / "monitoring" / "rules" / "spade.yaml").read_text())
+TRIED = yaml.safe_load(RULES.read_text())
 
 
 def monitors() -> dict[str, dict[str, Any]]:
@@ -33,7 +34,7 @@ def test_nothing_of_it_is_made_unless_asked_for() -> None:
 def test_the_rules_are_those_that_promtool_tries() -> None:
     made = one(OBJECTS, "PrometheusRule")["spec"]["groups"]
     told = [rule for group in made for rule in group["rules"]]
-    tried = [rule for group in RULES["groups"] for rule in group["rules"]]
+    tried = [rule for group in TRIED["groups"] for rule in group["rules"]]
     assert [(rule["alert"], rule["expr"], rule.get("for")) for rule in told] == [
         (rule["alert"], rule["expr"], rule.get("for")) for rule in tried
     ]
