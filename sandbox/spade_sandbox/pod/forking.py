@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from spade_sandbox.pod.deadlines import Deadlines
 from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, Ended, PodBroken, complete
@@ -38,6 +39,7 @@ class Zygote:
         self._forking: dict[int, asyncio.Future[int]] = {}
         self._ends: dict[int, asyncio.Future[Ended]] = {}
         self._processes: dict[int, int] = {}
+        self._deadlines = Deadlines()
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self.broken: asyncio.Future[None] = self._loop.create_future()
         self._loop.add_reader(control.fileno(), self._on_event)
@@ -96,7 +98,7 @@ class Zygote:
             if isinstance(error, TimeoutError | PodBroken | OSError):
                 raise PodBroken(f"no cell could be made: {error or 'the zygote does not answer'}") from error
             raise
-        return Cell(number, process, line, output, self._ends[number], lambda: self._kill(number))
+        return Cell(number, process, line, output, self._ends[number], lambda: self._kill(number), self._deadlines)
 
     def close(self) -> None:
         """Kill all cells and the zygote, and reap what falls to us; whoever waits for a cell's end has it now."""

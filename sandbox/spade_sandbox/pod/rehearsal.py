@@ -4,11 +4,10 @@ The interpreter writes to memory when it runs code for the first times: caches o
 instructions, lazily made objects. What the zygote has written is shared by all cells; what a cell writes is its own.
 """
 
-import json
 import sys
 from typing import Any
 
-from spade_sandbox.pod.cell import OPERATIONS
+from spade_sandbox.pod.cell import OPERATIONS, encoded
 from spade_sandbox.pod.programs import loading
 
 ROUNDS = 20
@@ -79,5 +78,4 @@ def rehearse(rounds: int = ROUNDS) -> None:
 def _play(source: str, orders: tuple[dict[str, Any], ...]) -> None:
     environment = loading.load(source, _TURNS)
     for order in orders:
-        heard = json.loads(json.dumps({"id": 1, **order}).encode())
-        json.dumps({"id": 1, "ok": OPERATIONS[heard["op"]](environment, heard, _CHARACTERS)}, ensure_ascii=False)
+        encoded({"id": 1, "ok": OPERATIONS[order["op"]](environment, order, _CHARACTERS)})

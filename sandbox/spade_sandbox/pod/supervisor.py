@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from pydantic import ValidationError
 
 from spade_contracts.json_shape import has_more_values
@@ -26,6 +27,7 @@ from spade_contracts.protocol import (
     SolutionResult,
     StepResult,
 )
+from spade_sandbox.pod.deadlines import Deadlines
 from spade_sandbox.pod.frames import FrameTooLong
 from spade_sandbox.pod.line import Heard, Line
 from spade_sandbox.pod.output import Output
@@ -39,6 +41,7 @@ INFO_BYTES = 256 * 2**10
 """What an answer may hold beside its text."""
 MAX_ESCAPED_BYTES = 12
 """A character outside of the Basic Multilingual Plane, escaped in JSON."""
+_ENCODE = msgspec.json.Encoder().encode
 _LISTS = frozenset({"tools", "inspect"})
 
 
@@ -91,13 +94,13 @@ class Cell:
     output: Output
     ended: "asyncio.Future[Ended]"
     kill: Callable[[], None]
+    deadlines: Deadlines
+    """Shared by the pod's cells."""
     bounds: CellBounds | None = None
     """None until it has been built for a program."""
     killed_for: CellFault | None = None
     """Why we killed it, if we did."""
     questions: int = field(default=0)
-    _deadline: asyncio.TimerHandle | None = None
-    """Of the open question."""
 
     async def try_walls(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, str]:
         """Findings by wall (trials.py). Raises CellFault, after which the cell is dead."""
@@ -178,23 +181,20 @@ class Cell:
         number, operation = self.questions, order["op"]
 
         def end(said: Heard) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
+            self.deadlines.clear(self)
             if isinstance(said, FrameTooLong):
                 long = f"{operation} answered with {said}"
                 self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
             heard(said, number)
 
         def late() -> None:
-            self._deadline = None
             self.line.forget()
             message = f"{operation} took longer than {deadline_seconds} s"
             self._condemn(CellFault(FaultKind.TIMEOUT, message, Limit.WALL))
             heard(None, number)
 
-        self._deadline = asyncio.get_running_loop().call_later(deadline_seconds, late)
-        self.line.ask(json.dumps({"id": number, **order}).encode(), limit_bytes, end)
+        self.deadlines.set(self, deadline_seconds, late)
+        self.line.ask(_ENCODE({"id": number, **order}), limit_bytes, end)
 
     def _judged(self, said: Heard, number: int, operation: str) -> Answer | None:
         """The answer, if it is one; None once the cell is condemned or has ended."""

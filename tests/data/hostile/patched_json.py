@@ -1,6 +1,7 @@
 # what: makes the harness send what is no JSON
 # expect: crash at step
 import json
+import sys
 
 
 class HostileEnv:
@@ -13,4 +14,5 @@ class HostileEnv:
     def step(self, action):
         json.dumps = lambda *_, **__: "won"
         json.JSONEncoder.iterencode = lambda *_, **__: ["won"]
+        sys.modules["spade_sandbox.pod.cell"]._ENCODE = lambda *_: b"won"
         return "on", 0.0, False, False, {}

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spade_contracts.protocol import PROGRAM_FAULTS, FaultKind, Limit, StepResult
+from spade_sandbox.pod.deadlines import Deadlines
 from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, CellBounds, CellFault, Ended
@@ -41,7 +42,7 @@ async def cell(
         if not ended.done():
             ended.set_result(how or Ended(9, 0.0))
 
-    held = Cell(1, 10, Line(ours), Output(read_end), ended, kill, bounds)
+    held = Cell(1, 10, Line(ours), Output(read_end), ended, kill, Deadlines(), bounds)
     try:
         yield held, theirs, write_end
     finally:

@@ -19,7 +19,7 @@ async def cell(loaded: bool = True) -> Cell:
     """A cell that is process 10."""
     bounds = CellBounds(memory_bytes=LIMIT, cpu_seconds=60, output_bytes=0, text_characters=100) if loaded else None
     ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
-    return Cell(1, 10, None, None, ended, lambda: None, bounds)  # type: ignore[arg-type]
+    return Cell(1, 10, None, None, ended, lambda: None, None, bounds)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("extra", "kind"), [(0, None), (SLACK_BYTES, None), (SLACK_BYTES + 1, FaultKind.MEMORY)])
