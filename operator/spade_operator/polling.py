@@ -1,4 +1,4 @@
-"""Asks pods how they are, about once a second, over their open status ports; the answers are facts.
+"""Asks pods how they are, over their open status ports; the answers are facts. When, poll_schedule.py says.
 
 Whatever a pod answers is checked against its contract, and what a sandbox answers is not trusted beyond that: answers
 are cut off at a size, redirects are not followed, nothing is decompressed, and a slow pod costs one slot for a few
@@ -27,12 +27,10 @@ from spade_contracts.statuses import (
     WorkerStatus,
 )
 from spade_operator.facts import Facts, Poll
+from spade_operator.poll_schedule import SCAN_SECONDS, Schedule
 from spade_operator.records import Kind, PodRecord
 
-ROUND_SECONDS = 0.2
-POLL_SECONDS = 1.0
-QUICK_SECONDS = 0.4
-"""For learner and engines: the next rollout waits for their word."""
+ROUND_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
 MAX_ERROR_CHARACTERS = 200
@@ -51,17 +49,14 @@ class StatusPort:
     model: type[BaseModel]
     volatile: frozenset[str] = frozenset()
     """Fields that decide nothing, so that their change alone asks for no pass."""
-    every_seconds: float = POLL_SECONDS
 
 
 STATUS_PORTS: Mapping[Role, StatusPort] = {
     Role.SANDBOX: StatusPort(ports.SANDBOX_STATUS, SandboxStatus, frozenset({"sessions"})),
     Role.BEACON: StatusPort(ports.WORKER_STATUS, BeaconStatus),
     Role.WORKER: StatusPort(ports.WORKER_STATUS, WorkerStatus, frozenset({"done", "verifier_failures", "stage"})),
-    Role.ENGINE: StatusPort(
-        ports.ENGINE_STATUS, EngineStatus, frozenset({"requests_in_flight", "generated_tokens"}), QUICK_SECONDS
-    ),
-    Role.LEARNER: StatusPort(ports.LEARNER_STATUS, LearnerStatus, every_seconds=QUICK_SECONDS),
+    Role.ENGINE: StatusPort(ports.ENGINE_STATUS, EngineStatus, frozenset({"requests_in_flight", "generated_tokens"})),
+    Role.LEARNER: StatusPort(ports.LEARNER_STATUS, LearnerStatus),
 }
 
 
@@ -94,11 +89,9 @@ class Poller:
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
         )
-        self._slots = asyncio.Semaphore(CONCURRENT_POLLS)
-        self._busy: dict[str, asyncio.Task[None]] = {}
-        """By pod UID: polls that run or wait for a slot."""
-        self._asked: dict[str, float] = {}
-        """By pod UID: loop time of the latest poll's start."""
+        self._schedule = Schedule()
+        self._busy: dict[str, asyncio.Task[bool]] = {}
+        """By pod UID: polls that run."""
         self.last_round: float = 0.0
         """Loop time of the last round, for the liveness check."""
 
@@ -112,50 +105,51 @@ class Poller:
     async def run(self, active: Callable[[], bool]) -> None:
         """Ask whoever is due, while `active` says so."""
         loop = asyncio.get_running_loop()
+        scan_at = loop.time()
         while True:
-            self.last_round = loop.time()
+            now = self.last_round = loop.time()
+            if now >= scan_at:
+                self._schedule.scan(self._relevant(), now)
+                scan_at = now + SCAN_SECONDS
             if active():
-                for pod in self._due(loop.time()):
+                for pod in self._schedule.due(now, CONCURRENT_POLLS - len(self._busy)):
                     task = asyncio.create_task(self._poll(pod))
                     self._busy[pod.meta.uid] = task
-                    task.add_done_callback(partial(self._ended, pod.meta.uid))
+                    task.add_done_callback(partial(self._ended, pod))
             await asyncio.sleep(ROUND_SECONDS)
 
-    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
-        self._busy.pop(uid, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("polling pod %s: %s", uid, error)
-
-    def _due(self, now: float) -> Iterator[PodRecord]:
-        before, self._asked = self._asked, {}
+    def _relevant(self) -> Iterator[PodRecord]:
         for record in self._facts.of_kind(Kind.POD):
-            if not isinstance(record, PodRecord) or not relevant(record) or record.meta.role is None:
-                continue
-            uid = record.meta.uid
-            asked = before.get(uid, float("-inf"))
-            due = uid not in self._busy and now - asked >= STATUS_PORTS[record.meta.role].every_seconds
-            self._asked[uid] = now if due else asked
-            if due:
+            if isinstance(record, PodRecord) and relevant(record):
                 yield record
 
-    async def _poll(self, pod: PodRecord) -> None:
+    def _ended(self, pod: PodRecord, task: asyncio.Task[bool]) -> None:
+        self._busy.pop(pod.meta.uid, None)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("polling pod %s: %s", pod.meta.uid, error)
+        news = error is None and task.result()
+        self._schedule.asked(pod.meta.uid, asyncio.get_running_loop().time(), news=news)
+        if news:
+            self._changed(pod)
+
+    async def _poll(self, pod: PodRecord) -> bool:
+        """Ask one pod; whether its answer is news."""
         assert pod.meta.role is not None
         way = STATUS_PORTS[pod.meta.role]
         known = self._facts.poll(pod.meta.uid)
         now = datetime.now(UTC)
         try:
-            async with self._slots:
-                status = way.model.model_validate_json(await self._read(self._address(pod, way.port)))
+            status = way.model.model_validate_json(await self._read(self._address(pod, way.port)))
         except (aiohttp.ClientError, TimeoutError, OSError, BadAnswer, ValidationError) as error:
             failures = known.failures + 1 if known else 1
             words = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS]
             self._facts.set_poll(pod, Poll(known.status if known else None, words, now, failures))
-            if known is not None and known.failures == 0:
-                self._changed(pod)
-            return
+            return known is not None and known.failures == 0
         self._facts.set_poll(pod, Poll(status, "", now))
-        if known is None or known.failures or significant(known.status, way) != significant(status, way):
-            self._changed(pod)
+        return known is None or known.failures > 0 or significant(known.status, way) != significant(status, way)
 
     async def _read(self, address: str) -> bytes:
         url = f"http://{address}/status"
@@ -179,6 +173,7 @@ class Poller:
             if answer.status >= 300:
                 text = (await answer.content.read(MAX_ERROR_CHARACTERS)).decode("utf-8", "replace")
                 raise BadAnswer(f"HTTP status {answer.status}: {text}")
+        self._schedule.stir((pod.meta.namespace, pod.meta.run), asyncio.get_running_loop().time())
 
 
 def significant(status: BaseModel | None, way: StatusPort) -> dict[str, Any] | None:

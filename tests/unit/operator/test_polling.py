@@ -12,7 +12,7 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.statuses import EngineStatus, LearnerTarget, SandboxStatus
-from spade_operator import polling
+from spade_operator import poll_schedule, polling
 from spade_operator.facts import Facts, Poll
 from spade_operator.polling import MAX_ANSWER_BYTES, BadAnswer, Poller, pod_address, relevant
 from spade_operator.records import PodRecord
@@ -68,8 +68,10 @@ def says(text: str, status: int = 200, **headers: str) -> Answer:
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "ROUND_SECONDS", 0.01)
-    quick = {role: replace(way, every_seconds=0.02) for role, way in polling.STATUS_PORTS.items()}
-    monkeypatch.setattr(polling, "STATUS_PORTS", quick)
+    quick = {
+        role: replace(pace, first_seconds=0.02, longest_seconds=0.02) for role, pace in poll_schedule.PACES.items()
+    }
+    monkeypatch.setattr(poll_schedule, "PACES", quick)
 
 
 async def test_answer_becomes_a_fact_and_news_once() -> None:
