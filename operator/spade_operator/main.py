@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, cast
 
 import kopf
 import uvloop
@@ -98,12 +98,28 @@ async def _on_lead(leadership: Leadership, facts: Facts, queue: WorkQueue[Key], 
         await leadership.lost.wait()
 
 
+class _NoDifferences(kopf.DiffBaseStorage):  # type: ignore[misc]  # kopf has no types
+    """kopf would copy every object of every event to see what changed in it; we look at facts."""
+
+    def build(self, *, body: kopf.Body, extra_fields: object = None) -> kopf.BodyEssence:
+        """Nothing of it."""
+        return cast(kopf.BodyEssence, {})
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:
+        """Nothing was stored."""
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Nothing is stored."""
+
+
 def _watch(site: Site, memory: Memory) -> Coroutine[Any, Any, None]:
     """kopf, with nothing of it but the watches: no events posted, no scanning, no finalizers, no annotations."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
+    settings.persistence.diffbase_storage = _NoDifferences()
     for group, version, plural in (("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments")):
         settings.watching.label_selectors[group, version, plural] = RUN
     where: dict[str, Any] = {"namespaces": [site.watch_namespace]} if site.watch_namespace else {"clusterwide": True}
