@@ -69,7 +69,9 @@ def pod_template(
     resources = effective_resources(site, role, settings)
     own = settings if isinstance(settings, PodSettings) else NOTHING_ADDED
     volumes = (*container.volumes, *installation.volumes(site, role), *added(own.volumes))
-    variables = own.environment | installation.environment(site, role)
+    # What a run writes is meant as it stands: Kubernetes would put other variables, secret ones too, for $(NAME).
+    variables = {name: value.replace("$", "$$") for name, value in own.environment.items()}
+    variables |= installation.environment(site, role)
     variables |= _environment(threads(resources, container.processes)) | dict(container.environment)
     spec: Manifest = {
         "automountServiceAccountToken": False,

@@ -109,6 +109,13 @@ def test_the_runtime_class_is_the_clusters_owners_unless_asked_for() -> None:
     assert "RuntimeClass" not in {item["kind"] for item in OBJECTS}
     made = one(render({"runtimeClass": {"create": True}}), "RuntimeClass")
     assert (made["metadata"]["name"], made["handler"]) == ("gvisor", "runsc")
+    assert "scheduling" not in made
+
+
+def test_the_runtime_class_says_where_gvisor_is() -> None:
+    where = {"nodeSelector": {"sandbox": "gvisor"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]}
+    made = one(render({"runtimeClass": {"create": True, "scheduling": where}}), "RuntimeClass")
+    assert made["scheduling"] == where
 
 
 @pytest.mark.parametrize(

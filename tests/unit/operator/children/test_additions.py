@@ -46,6 +46,13 @@ def test_variables_come_beside_the_operators_and_secret_ones_by_reference(word: 
     assert names == sorted(set(names))
 
 
+def test_a_variable_holds_what_is_written_and_no_secret_of_another() -> None:
+    pod = {"environment": {"A": "$(JUDGE_TOKEN) costs $5, $$5"}}
+    found = container(workloads(make_run(engine={"pod": pod}), make_site()), "engine")["env"]
+    # Kubernetes makes one of two signs.
+    assert {"name": "A", "value": "$$(JUDGE_TOKEN) costs $$5, $$$$5"} in found
+
+
 @pytest.mark.parametrize("word", ROLES)
 def test_volumes_are_mounted_under_names_of_ours(word: str) -> None:
     before, after = (
