@@ -50,7 +50,7 @@ ADDITIONS: dict[str, Any] = {
         "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     },
     "environment": {"NCCL_SOCKET_IFNAME": "eth1", "NCCL_DEBUG": "INFO", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
-    "secretEnvironment": {"JUDGE_TOKEN": {"secret": "judge", "key": "token"}},
+    "secretEnvironment": {"SPADE_JUDGE_API_KEY": {"secret": "judge", "key": "token"}},
     "volumes": [
         {"mountPath": "/mnt/models", "persistentVolumeClaim": {"claimName": "models"}},
         {"mountPath": "/mnt/results", "persistentVolumeClaim": {"claimName": "results"}, "readOnly": False},
@@ -125,6 +125,7 @@ BAD_ADDITIONS: dict[str, tuple[dict[str, Any], str]] = {
     "another home": ({"environment": {"HOME": "/storage"}}, OURS),
     "another rank": ({"environment": {"RANK": "0"}}, OURS),
     "a setting of ours": ({"environment": {"SPADE_TASK": "/mnt/task"}}, OURS),
+    "a key for all to read": ({"environment": {"SPADE_JUDGE_API_KEY": "abc"}}, OURS),
     "another path of programs": ({"environment": {"PATH": "/mnt/bin"}}, CODE),
     "a preloaded library": ({"environment": {"LD_PRELOAD": "/mnt/x.so"}}, CODE),
     "other libraries": ({"environment": {"LD_LIBRARY_PATH": "/mnt"}}, CODE),

@@ -72,7 +72,7 @@ POD_RULES: Rules = {
     "labels": _free(reserved.LABELS),
     "annotations": _free(reserved.ANNOTATIONS),
     "environment": _free(reserved.ENVIRONMENT),
-    "secretEnvironment": _free(reserved.ENVIRONMENT),
+    "secretEnvironment": _free(reserved.SECRET_ENVIRONMENT),
     "secretEnvironment{}.secret": (_refused(reserved.SECRETS),),
     "volumes": (_distinct("mountPath", pods.MOUNTED_TWICE),),
     "volumes[]": (

@@ -111,7 +111,7 @@ class PodSettings(SandboxPodSettings):
     @field_validator("secret_environment")
     @classmethod
     def _secret_variables_are_free(cls, value: dict[str, SecretKey]) -> dict[str, SecretKey]:
-        return _free(value, reserved.ENVIRONMENT)
+        return _free(value, reserved.SECRET_ENVIRONMENT)
 
     @field_validator("volumes")
     @classmethod

@@ -5,7 +5,7 @@ The API server refuses them by CEL, and the models once more.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ ENVIRONMENT = (
     ),
 )  # fmt: skip
 """Environment variables."""
+SECRET_ENVIRONMENT = (replace(ENVIRONMENT[0], but="SPADE_JUDGE_API_KEY"), *ENVIRONMENT[1:])
+"""Environment variables with values from Secrets."""
 
 OURS = ("spade.dev/*", "*.spade.dev/*", "kubernetes.io/*", "*.kubernetes.io/*", "k8s.io/*", "*.k8s.io/*")
 BECAUSE_OURS = (
@@ -72,7 +74,7 @@ MESH = Reserved(
 LABELS = (Reserved(OURS, BECAUSE_OURS), MESH)
 """Labels of pods."""
 ANNOTATIONS = (
-    Reserved(OURS, BECAUSE_OURS, but="cluster-autoscaler.kubernetes.io/safe-to-evict"),
+    replace(LABELS[0], but="cluster-autoscaler.kubernetes.io/safe-to-evict"),
     MESH,
     Reserved(
         ("crio.io/*", "*.crio.io/*"),

@@ -41,16 +41,16 @@ def test_variables_come_beside_the_operators_and_secret_ones_by_reference(word: 
     before, after = ({item["name"]: item for item in container(found, word)["env"]} for found in (PLAIN, ADDED))
     own = {name: {"name": name, "value": value} for name, value in ADDITIONS["environment"].items()}
     reference = {"secretKeyRef": {"name": "judge", "key": "token"}}
-    assert after == {**before, **own, "JUDGE_TOKEN": {"name": "JUDGE_TOKEN", "valueFrom": reference}}
+    assert after == {**before, **own, "SPADE_JUDGE_API_KEY": {"name": "SPADE_JUDGE_API_KEY", "valueFrom": reference}}
     names = [item["name"] for item in container(ADDED, word)["env"]]
     assert names == sorted(set(names))
 
 
 def test_a_variable_holds_what_is_written_and_no_secret_of_another() -> None:
-    pod = {"environment": {"A": "$(JUDGE_TOKEN) costs $5, $$5"}}
+    pod = {"environment": {"A": "$(SPADE_JUDGE_API_KEY) costs $5, $$5"}}
     found = container(workloads(make_run(engine={"pod": pod}), make_site()), "engine")["env"]
     # Kubernetes makes one of two signs.
-    assert {"name": "A", "value": "$$(JUDGE_TOKEN) costs $$5, $$$$5"} in found
+    assert {"name": "A", "value": "$$(SPADE_JUDGE_API_KEY) costs $$5, $$$$5"} in found
 
 
 @pytest.mark.parametrize("word", ROLES)
