@@ -72,7 +72,7 @@ class Model(Document):
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
     """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
-    at /storage."""
+    at /storage and volumes of `workers.pod` are below /mnt."""
 
 
 class LearnerSpec(Document):
