@@ -1,4 +1,4 @@
-"""Where a role's pods may run: taints that they bear, nodes and neighbours that they want, priority, spread."""
+"""Where a role's pods may run: taints that they tolerate, nodes and neighbours that they want, priority, spread."""
 
 from enum import StrEnum
 
@@ -22,7 +22,7 @@ class TolerationOperator(StrEnum):
 
 
 class TaintEffect(StrEnum):
-    """What a taint does to pods that do not bear it."""
+    """What a taint does to pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -30,12 +30,12 @@ class TaintEffect(StrEnum):
 
 
 class Toleration(Document):
-    """A taint that the pods bear. A key is needed: pods that bear everything would never leave a lost node."""
+    """A taint that the pods tolerate. A key is needed: pods that tolerate everything would never leave a lost node."""
 
     key: LabelKey
     """The taint's key."""
     operator: TolerationOperator = TolerationOperator.EQUAL
-    """Exists bears every value."""
+    """Exists tolerates every value."""
     value: LabelValue = ""
     """The taint's value; only with Equal."""
     effect: TaintEffect | None = None

@@ -49,7 +49,7 @@ class SandboxPodSettings(Document):
     node_selector: dict[LabelKey, LabelValue] = Field(default={}, max_length=16, json_schema_extra=LABEL_KEYS)
     """Labels a node must carry."""
     tolerations: tuple[Toleration, ...] = Field(default=(), max_length=16)
-    """Taints that the pods bear."""
+    """Taints that the pods tolerate."""
     affinity: Affinity = Affinity()
     """Nodes and neighbours that they want or avoid."""
     topology_spread: tuple[TopologySpread, ...] = Field(default=(), max_length=4)

@@ -128,6 +128,19 @@ def test_nobody_gets_a_sandbox_pod_with_more_in_it(installed: ApiServer) -> None
     assert {case: text for case, text in said.items() if REFUSED[case][1] not in text} == {}
 
 
+def test_nobody_gets_a_container_into_a_sandbox_pod_later(installed: ApiServer) -> None:
+    sandbox, other = sandbox_pod("other"), sandbox_pod("other")
+    sandbox["metadata"]["name"], other["metadata"]["name"] = "closed", "open"
+    other["metadata"]["labels"] = {"spade.dev/role": "worker"}
+    made = installed.apply(sandbox, other)
+    assert made.returncode == 0, made.stderr
+    debug = ("debug", "-n", "other", "--image=example", "--profile=restricted", "--attach=false")
+    refused = installed.kubectl(*debug, "pod/closed")
+    assert refused.returncode != 0
+    assert ALONE in refused.stderr
+    assert installed.kubectl(*debug, "pod/open").returncode == 0
+
+
 def test_other_pods_are_not_the_policys_business(installed: ApiServer) -> None:
     pod = sandbox_pod("other", runtimeClassName=None, hostPID=True, automountServiceAccountToken=True)
     del pod["metadata"]["labels"]["spade.dev/role"]
