@@ -47,6 +47,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "monitoringNamespace" .Values.networkPolicies.monitoringNamespace
   "dns" .Values.networkPolicies.dns
   "egressCidrs" .Values.egress.cidrs
+  "runPods" .Values.runPods
+  "proxy" .Values.proxy
+  "caBundle" .Values.caBundle
+  "mesh" .Values.mesh
   "resources" .Values.defaultResources
   "targets" .Values.probe.targets
   "installationKeyFile" "/etc/spade/key/key"

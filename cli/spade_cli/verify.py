@@ -31,12 +31,10 @@ from spade_sandbox.local import (
 from spade_sandbox.local.judging import SESSIONS_PER_PROGRAM
 from spade_sandbox.local.records import printable_path
 from spade_sandbox.verify import GateContext
-from spade_sandbox.verify.judge import Judge, judge_at
+from spade_sandbox.verify.judge import JUDGE_KEY, Judge, judge_at
 
 ALL_ACCEPTED, REJECTED, USAGE, UNJUDGED = 0, 1, 2, 3
 """Exit codes. UNJUDGED: no back-end works, or the infrastructure failed under a program."""
-JUDGE_KEY = "SPADE_JUDGE_API_KEY"
-"""Variable with the key of the judge's endpoint."""
 MAX_JOBS = 64
 MAX_LINE_CHARACTERS = 300
 PLACES = {Backend.DOCKER: "gVisor (docker)", Backend.RUNSC: "gVisor (runsc)", Backend.CELLS: "cells WITHOUT gVisor"}

@@ -123,3 +123,14 @@ def all_children(run: Run, site: Site) -> list[Manifest]:
         *env_batch(run, 1, 2),
         *rollout_job(run, 3, 1, 3),
     ]
+
+
+def sandbox_pod(namespace: str, run: Run | None = None, **changes: Any) -> Manifest:
+    """A run's sandbox pod as its Deployment would make it, with fields of its spec replaced."""
+    template = workloads(run or make_run(namespace=namespace), make_site())["sandbox"]["spec"]["template"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**template["metadata"], "name": "stray", "namespace": namespace},
+        "spec": {**template["spec"], **changes},
+    }

@@ -1,5 +1,6 @@
 """Rendering and packing the chart with the real helm."""
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import yaml
 from tests.support.api_server import binaries_folder, program
+
+from spade_operator.children.site import Site, load_site
 
 ROOT = Path(__file__).parents[2]
 KUBE_VERSION = "1.34.0"
@@ -37,3 +40,16 @@ def one(objects: list[dict[str, Any]], kind: str, name: str = "") -> dict[str, A
     """The only object of a kind, or the one of a name."""
     (found,) = [item for item in objects if item["kind"] == kind and name in ("", item["metadata"]["name"])]
     return found
+
+
+def site_of(objects: list[dict[str, Any]], folder: Path) -> Site:
+    """The site as the operator reads it where it runs."""
+    content = json.loads(one(objects, "ConfigMap")["data"]["site.json"])
+    key = folder / "key"
+    key.write_bytes(base64.b64decode(one(objects, "Secret")["data"]["key"]))
+    path = folder / "site.json"
+    path.write_text(json.dumps(content | {"installationKeyFile": str(key)}))
+    resolv_conf = folder / "resolv.conf"
+    resolv_conf.write_text("nameserver 10.96.0.10\n")
+    environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "SPADE_NODE_ADDRESS": "172.31.255.1"}
+    return load_site(path, environment, resolv_conf)

@@ -76,7 +76,7 @@ class CorpusConfig(Document):
 
     uri: str = Field(min_length=1, max_length=1024)
     """JSONL with `text` (or `orig_doc`): `package:mini`, which we ship, or `file:///path`, inside the pods, where run
-    storage is at /storage."""
+    storage is at /storage and volumes of `workers.pod` are below /mnt."""
     max_words: int = Field(ge=1, le=100000)
     """Longer documents are cut here, with a note."""
 

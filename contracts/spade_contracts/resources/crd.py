@@ -12,14 +12,17 @@ from spade_contracts.base import Document
 from spade_contracts.labels import GROUP, VERSION
 from spade_contracts.resources import env_batch, rollout_job, spade_run
 from spade_contracts.resources.columns import Column
-from spade_contracts.resources.pods import NAMES_MESSAGE
-from spade_contracts.resources.rules import ENV_BATCH_RULES, ROLLOUT_JOB_RULES, SPADE_RUN_RULES, Rule
+from spade_contracts.resources.rule import Rule
+from spade_contracts.resources.rules import ENV_BATCH_RULES, ROLLOUT_JOB_RULES, SPADE_RUN_RULES
+from spade_contracts.resources.scalars import NAMES_MESSAGE
 
 Schema = dict[str, Any]
 KEPT = (
     "type", "format", "description", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems",
     "maxItems", "minProperties", "maxProperties",
 )  # fmt: skip
+MARKS = {"[]": "items", "{}": "additionalProperties"}
+"""What stands in a path for an item of a list and for a value of a map."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +125,18 @@ def schema(resource: CustomResource) -> Schema:
         },
     }
     for path, rules in resource.rules.items():
-        place = result
-        for name in filter(None, path.split(".")):
-            place = place["properties"][name]
+        place = _at(result, path)
         place.setdefault("x-kubernetes-validations", []).extend(_validation(rule) for rule in rules)
     return result
+
+
+def _at(node: Schema, path: str) -> Schema:
+    """The place of a path as `fields` writes it."""
+    for part in filter(None, path.split(".")):
+        node = node["properties"][part.removesuffix("[]").removesuffix("{}")]
+        for mark, key in MARKS.items():
+            node = node[key] if part.endswith(mark) else node
+    return node
 
 
 def structural(model: type[Document]) -> Schema:
@@ -152,7 +162,7 @@ def fields(node: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
         here = f"{path}.{name}" if path else name
         yield here, inner
         yield from fields(inner, here)
-    for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
+    for mark, key in MARKS.items():
         if key in node:
             yield path + mark, node[key]
             yield from fields(node[key], path + mark)

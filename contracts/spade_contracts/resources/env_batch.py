@@ -12,9 +12,10 @@ from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
-from spade_contracts.resources.pods import Figure, Moment, PodSettings, Uri
+from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.run_parts import BootId, Restarts, SandboxSpec, Suspend
+from spade_contracts.resources.scalars import Figure, Moment, Uri
 
 if TYPE_CHECKING:
 

@@ -1,35 +1,35 @@
-"""What a user may say about pods: bounded, nothing that weakens isolation. And the bounded scalars of all kinds."""
+"""What a user may say about pods: bounded, and nothing that weakens isolation.
 
-from typing import Annotated
+Sandbox pods take less than others: what lets a program see or reach more does not exist for them.
+"""
 
-from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+from collections.abc import Iterable
+from typing import Annotated, TypeVar
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from spade_contracts.base import Document
+from spade_contracts.resources import reserved
+from spade_contracts.resources.placement import Affinity, Toleration, TopologySpread
+from spade_contracts.resources.scalars import (
+    ANNOTATION_KEYS,
+    LABEL_KEYS,
+    VARIABLES,
+    AnnotationKey,
+    LabelKey,
+    LabelValue,
+    ObjectName,
+    Quantity,
+    ResourceName,
+    VariableName,
+)
+from spade_contracts.resources.volumes import PodVolume, SecretKey
 
-NAMES_MESSAGE = "x-names-message"
-"""Key of a map's schema: what the API server says of a name that does not fit."""
-QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$"
-
-
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Quantity = Annotated[
-    str,
-    BeforeValidator(_as_text),
-    StringConstraints(max_length=32, pattern=QUANTITY_PATTERN),
-    WithJsonSchema({"type": "quantity", "maxLength": 32, "pattern": QUANTITY_PATTERN}),
-]
-"""A Kubernetes quantity; `cpu: 2` is as good as `cpu: "2"`."""
-ResourceName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-LabelKey = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-LabelValue = Annotated[str, StringConstraints(max_length=63)]
-Figure = Annotated[str, StringConstraints(max_length=32)]
-"""A decimal in text, because the API conventions avoid floating point in status."""
-Moment = Annotated[str, StringConstraints(max_length=40)]
-"""RFC 3339."""
-Uri = Annotated[str, StringConstraints(max_length=2048)]
+SPREAD_TWICE = "topologySpread names a topologyKey twice: use each once"
+SYSTEM_PRIORITY = "priority classes of the system are not for runs: use one of your cluster's own"
+MOUNTED_TWICE = "volumes name a mountPath twice: use each once"
+SET_TWICE = "environment and secretEnvironment name the same variable: use each name once"
+V = TypeVar("V")
 
 
 class Resources(Document):
@@ -41,10 +41,98 @@ class Resources(Document):
     """Resource name to quantity."""
 
 
-class PodSettings(Document):
-    """Settings of a role's pods."""
+class SandboxPodSettings(Document):
+    """Settings that pods of every role take."""
 
     resources: Resources = Resources()
     """Requests and limits."""
-    node_selector: dict[LabelKey, LabelValue] = Field(default={}, max_length=16)
+    node_selector: dict[LabelKey, LabelValue] = Field(default={}, max_length=16, json_schema_extra=LABEL_KEYS)
     """Labels a node must carry."""
+    tolerations: tuple[Toleration, ...] = Field(default=(), max_length=16)
+    """Taints that the pods tolerate."""
+    affinity: Affinity = Affinity()
+    """Nodes and neighbours that they want or avoid."""
+    topology_spread: tuple[TopologySpread, ...] = Field(default=(), max_length=4)
+    """How evenly the role's pods are spread."""
+    priority_class_name: ObjectName | None = None
+    """An existing PriorityClass; left out, the cluster's default."""
+
+    @field_validator("topology_spread")
+    @classmethod
+    def _spreads_once(cls, value: tuple[TopologySpread, ...]) -> tuple[TopologySpread, ...]:
+        return _distinct(value, (one.topology_key for one in value), SPREAD_TWICE)
+
+    @field_validator("priority_class_name")
+    @classmethod
+    def _is_not_the_systems(cls, value: str | None) -> str | None:
+        if value is not None and value.startswith("system-"):
+            raise ValueError(SYSTEM_PRIORITY)
+        return value
+
+    def placement(self) -> "SandboxPodSettings":
+        """Nodes, neighbours, taints and priority alone, for a pod that goes with the role's."""
+        names = ("node_selector", "tolerations", "affinity", "priority_class_name")
+        return SandboxPodSettings(**{name: getattr(self, name) for name in names})
+
+
+class PodSettings(SandboxPodSettings):
+    """Settings that pods of trusted roles take beside."""
+
+    labels: dict[LabelKey, LabelValue] = Field(default={}, max_length=16, json_schema_extra=LABEL_KEYS)
+    """More labels, for quotas, costs or policies of the cluster."""
+    annotations: dict[AnnotationKey, Annotated[str, StringConstraints(max_length=2048)]] = Field(
+        default={}, max_length=16, json_schema_extra=ANNOTATION_KEYS
+    )
+    """More annotations."""
+    environment: dict[VariableName, Annotated[str, StringConstraints(max_length=2048)]] = Field(
+        default={}, max_length=32, json_schema_extra=VARIABLES
+    )
+    """More environment variables. What is secret belongs into secretEnvironment."""
+    secret_environment: dict[VariableName, SecretKey] = Field(default={}, max_length=16, json_schema_extra=VARIABLES)
+    """Environment variables with values from Secrets."""
+    volumes: tuple[PodVolume, ...] = Field(default=(), max_length=16)
+    """More volumes."""
+
+    @field_validator("labels")
+    @classmethod
+    def _labels_are_free(cls, value: dict[str, str]) -> dict[str, str]:
+        return _free(value, reserved.LABELS)
+
+    @field_validator("annotations")
+    @classmethod
+    def _annotations_are_free(cls, value: dict[str, str]) -> dict[str, str]:
+        return _free(value, reserved.ANNOTATIONS)
+
+    @field_validator("environment")
+    @classmethod
+    def _variables_are_free(cls, value: dict[str, str]) -> dict[str, str]:
+        return _free(value, reserved.ENVIRONMENT)
+
+    @field_validator("secret_environment")
+    @classmethod
+    def _secret_variables_are_free(cls, value: dict[str, SecretKey]) -> dict[str, SecretKey]:
+        return _free(value, reserved.SECRET_ENVIRONMENT)
+
+    @field_validator("volumes")
+    @classmethod
+    def _mounts_once(cls, value: tuple[PodVolume, ...]) -> tuple[PodVolume, ...]:
+        return _distinct(value, (one.mount_path for one in value), MOUNTED_TWICE)
+
+    @model_validator(mode="after")
+    def _sets_once(self) -> "PodSettings":
+        if self.environment.keys() & self.secret_environment.keys():
+            raise ValueError(SET_TWICE)
+        return self
+
+
+def _free(named: dict[str, V], families: Iterable[reserved.Reserved]) -> dict[str, V]:
+    if problem := reserved.refused(named, families):
+        raise ValueError(problem)
+    return named
+
+
+def _distinct(value: V, keys: Iterable[str], message: str) -> V:
+    found = list(keys)
+    if len(set(found)) < len(found):
+        raise ValueError(message)
+    return value

@@ -5,8 +5,8 @@ from pydantic import Field
 from spade_contracts.base import Document
 from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
-from spade_contracts.resources.pods import Figure, Moment, Uri
 from spade_contracts.resources.reasons import RolloutCondition
+from spade_contracts.resources.scalars import Figure, Moment, Uri
 
 COLUMNS = (
     Column("Run", ".spec.run"),

@@ -5,29 +5,17 @@ message says what to write. Rules use what the profiles fill in, because a field
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
+from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
+from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
 
 MAX_CHILD_NAME = MAX_RUN_NAME + 8
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One entry of `x-kubernetes-validations`."""
-
-    rule: str
-    message: str
-    """What is wrong and what to write."""
-    expression: str = ""
-    """CEL that computes the message with the values in it; the plain message is the fallback."""
-    field: str = ""
-    """Path below the rule's place that the API server names."""
 
 
 def _literal(value: Any) -> str:
@@ -212,6 +200,10 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         _divisible(_EXPERT, "expert x pipeline"),
         _MIN_MAX_PODS,
     ),
+    **below("spec.learner.pod", POD_RULES),
+    **below("spec.engine.pod", POD_RULES),
+    **below("spec.workers.pod", POD_RULES),
+    **below("spec.sandbox.pod", SANDBOX_POD_RULES),
 }
 OF_A_RUN = ("cycle", "policyVersion")
 OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry")
@@ -256,5 +248,7 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
         _grows("retry", _RETRY),
         *(_frozen(field, f"spec.{field}", "EnvBatch", "batch") for field in BATCH_FROZEN),
     ),
+    **below("spec.pod", POD_RULES),
+    **below("spec.sandbox.pod", SANDBOX_POD_RULES),
 }
 ROLLOUT_JOB_RULES: Mapping[str, tuple[Rule, ...]] = {"": (_name(MAX_CHILD_NAME),), "spec": (_immutable("RolloutJob"),)}

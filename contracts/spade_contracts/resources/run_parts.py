@@ -20,7 +20,8 @@ from spade_contracts.config import (
     Switches,
 )
 from spade_contracts.config.partial import partial
-from spade_contracts.resources.pods import NAMES_MESSAGE, PodSettings, Quantity
+from spade_contracts.resources.pods import PodSettings, SandboxPodSettings
+from spade_contracts.resources.scalars import NAMES_MESSAGE, Quantity
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -71,7 +72,7 @@ class Model(Document):
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
     """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
-    at /storage."""
+    at /storage and volumes of `workers.pod` are below /mnt."""
 
 
 class LearnerSpec(Document):
@@ -158,7 +159,7 @@ class SandboxSpec(Document):
     """External leaves the Deployment's replicas alone."""
     limits: LimitsPatch | None = None
     """What one program may use. Immutable."""
-    pod: PodSettings = PodSettings()
+    pod: SandboxPodSettings = SandboxPodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=10, ge=0, le=1000)
     """Lost pods without progress before the run fails."""

@@ -12,7 +12,6 @@ from spade_contracts.config.method import Profile
 from spade_contracts.config.partial import given
 from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
-from spade_contracts.resources.pods import Figure, Moment, Uri
 from spade_contracts.resources.run_parts import (
     BootId,
     EngineSpec,
@@ -30,6 +29,7 @@ from spade_contracts.resources.run_parts import (
     SwitchesPatch,
     WorkersSpec,
 )
+from spade_contracts.resources.scalars import Figure, Moment, Uri
 
 COLUMNS = (
     Column("Phase", ".status.phase", description="What the run is at; conditions carry the truth"),

@@ -2,8 +2,7 @@
 
 from spade_contracts import ports
 from spade_contracts.labels import Role
-from spade_contracts.resources.pods import PodSettings
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
@@ -16,11 +15,11 @@ def beacon_deployment(owner: Owner, site: Site, replicas: int = 1) -> list[Manif
         image=site.images.worker,
         command=("python", "-m", "spade_trainer.workers.main", "beacon"),
         ports={"data": ports.ENGINE_DATA, "status": ports.WORKER_STATUS},
-        volumes=(*pods.scratch("64Mi"), pods.probe_targets(owner)),
+        volumes=(*volumes.scratch("64Mi"), volumes.probe_targets(owner)),
         readiness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=5),
         liveness=pods.http_probe("/healthz", ports.WORKER_STATUS, period=10, failures=6),
         startup=pods.http_probe("/healthz", ports.WORKER_STATUS, period=1, failures=120),
     )
-    settings = PodSettings(node_selector=owner.worker_pod.node_selector)
+    settings = owner.worker_pod.placement()
     template = pods.pod_template(owner, Role.BEACON, site, container, settings, grace_seconds=5)
     return [deployment(owner, Role.BEACON, template, replicas=replicas, strategy={"type": "Recreate"})]

@@ -3,7 +3,7 @@
 from spade_contracts import ports
 from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.tasks import EngineTask
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
@@ -23,11 +23,11 @@ def engine_deployment(run: Run, site: Site, replicas: int) -> list[Manifest]:
         command=("python", "-m", "spade_trainer.engine.main"),
         ports={"data": ports.ENGINE_DATA, "control": ports.ENGINE_CONTROL, "status": ports.ENGINE_STATUS},
         volumes=(
-            *pods.scratch("8Gi"),
-            pods.shared_memory("512Mi"),
-            pods.storage(run.owner, read_only=True),
-            pods.task_file(),
-            pods.tokens(run.owner, Role.ENGINE),
+            *volumes.scratch("8Gi"),
+            volumes.shared_memory("512Mi"),
+            volumes.storage(run.owner, read_only=True),
+            volumes.task_file(),
+            volumes.tokens(run.owner, Role.ENGINE),
         ),
         readiness=pods.http_probe("/ready", ports.ENGINE_STATUS, period=1, failures=1),
         liveness=pods.http_probe("/healthz", ports.ENGINE_STATUS, period=10, failures=30),

@@ -3,7 +3,7 @@
 from spade_contracts import ports
 from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.tasks import LearnerTask
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import learner_job_name, role_name
 from spade_operator.children.owner import Run
@@ -35,11 +35,11 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
             "rendezvous": ports.LEARNER_RENDEZVOUS,
         },
         volumes=(
-            *pods.scratch("8Gi"),
-            pods.shared_memory("512Mi"),
-            pods.storage(run.owner),
-            pods.task_file(),
-            pods.tokens(run.owner, Role.LEARNER),
+            *volumes.scratch("8Gi"),
+            volumes.shared_memory("512Mi"),
+            volumes.storage(run.owner),
+            volumes.task_file(),
+            volumes.tokens(run.owner, Role.LEARNER),
         ),
         environment={"MASTER_ADDR": master, "MASTER_PORT": str(ports.LEARNER_RENDEZVOUS)},
         processes=wanted.ranks_per_node,

@@ -3,29 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spade_contracts import isolation, tasks
-from spade_contracts.labels import TASK_ANNOTATION, Role
-from spade_contracts.resources.pods import PodSettings, Resources
-from spade_operator.children.manifests import Manifest, run_labels
-from spade_operator.children.names import targets_name, tokens_name
-from spade_operator.children.owner import STORAGE_MOUNT, Owner
+from spade_contracts.labels import Role
+from spade_contracts.resources.pods import PodSettings, Resources, SandboxPodSettings
+from spade_operator.children import installation
+from spade_operator.children.manifests import Manifest, role_selector, run_labels
+from spade_operator.children.owner import Owner
+from spade_operator.children.placement import placement
 from spade_operator.children.resources import laid_over, threads
 from spade_operator.children.site import Site
+from spade_operator.children.volumes import HOME, Volume, added
 
 USER_ID = 65532
 """Unprivileged user of every image of ours; it has a passwd entry there."""
-HOME = "/home/spade"
 NO_RESOURCES = Resources()
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A volume and where the one container mounts it."""
-
-    name: str
-    source: Manifest
-    path: str
-    read_only: bool = False
+NOTHING_ADDED = PodSettings()
 
 
 @dataclass(frozen=True)
@@ -44,43 +35,6 @@ class Container:
     startup: Manifest | None = None
 
 
-def scratch(size: str) -> tuple[Volume, Volume]:
-    """Writable HOME and TMPDIR under the read-only root."""
-    return (
-        Volume("home", {"emptyDir": {"sizeLimit": size}}, HOME),
-        Volume("tmp", {"emptyDir": {"sizeLimit": size}}, "/tmp"),  # noqa: S108  # a volume of the pod's own
-    )
-
-
-def shared_memory(size: str) -> Volume:
-    """Shared memory of a size; the runtime's 64 MiB are too small for torch. Counts towards the memory limit."""
-    return Volume("shm", {"emptyDir": {"medium": "Memory", "sizeLimit": size}}, "/dev/shm")  # noqa: S108
-
-
-def storage(owner: Owner, *, read_only: bool = False) -> Volume:
-    """Run storage."""
-    claim = {"claimName": owner.claim, "readOnly": read_only}
-    return Volume("storage", {"persistentVolumeClaim": claim}, STORAGE_MOUNT, read_only)
-
-
-def task_file() -> Volume:
-    """The pod's own task annotation as a file: no ConfigMap for each Job."""
-    item = {"path": "task.json", "fieldRef": {"fieldPath": f"metadata.annotations['{TASK_ANNOTATION}']"}}
-    return Volume("task", {"downwardAPI": {"items": [item]}}, tasks.TASK_PATH.rpartition("/")[0], read_only=True)
-
-
-def tokens(owner: Owner, role: Role) -> Volume:
-    """The role's tokens and digests."""
-    secret = {"secretName": tokens_name(owner.name, role), "defaultMode": 0o440}
-    return Volume("tokens", {"secret": secret}, tasks.TOKENS_PATH, read_only=True)
-
-
-def probe_targets(owner: Owner) -> Volume:
-    """Targets of the isolation probe. A pod that starts later sees later targets."""
-    source = {"configMap": {"name": targets_name(owner.name), "defaultMode": 0o444}}
-    return Volume("probe", source, isolation.TARGETS_PATH.rpartition("/")[0], read_only=True)
-
-
 def http_probe(path: str, port: int, *, period: int, failures: int, timeout: int = 5) -> Manifest:
     """A probe of an open status port; it fails for good after `period` x `failures` seconds."""
     return {
@@ -91,7 +45,7 @@ def http_probe(path: str, port: int, *, period: int, failures: int, timeout: int
     }
 
 
-def effective_resources(site: Site, role: Role, settings: PodSettings) -> Resources:
+def effective_resources(site: Site, role: Role, settings: SandboxPodSettings) -> Resources:
     """The role's default with the run's settings over it."""
     return laid_over(site.resources.get(role, NO_RESOURCES), settings.resources)
 
@@ -101,15 +55,24 @@ def pod_template(
     role: Role,
     site: Site,
     container: Container,
-    settings: PodSettings,
+    settings: SandboxPodSettings,
     *,
     grace_seconds: int,
     labels: Mapping[str, str | int] | None = None,
     annotations: Mapping[str, str] | None = None,
     more: Manifest | None = None,
 ) -> Manifest:
-    """A pod template of the restricted Pod Security level, with `more` laid over its spec."""
+    """A pod template of the restricted Pod Security level, with `more` laid over its spec.
+
+    Where run, installation and operator name the same thing, the operator wins, and then the installation.
+    """
     resources = effective_resources(site, role, settings)
+    own = settings if isinstance(settings, PodSettings) else NOTHING_ADDED
+    volumes = (*container.volumes, *installation.volumes(site, role), *added(own.volumes))
+    # What a run writes is meant as it stands: Kubernetes would put other variables, secret ones too, for $(NAME).
+    variables = {name: value.replace("$", "$$") for name, value in own.environment.items()}
+    variables |= installation.environment(site, role)
+    variables |= _environment(threads(resources, container.processes)) | dict(container.environment)
     spec: Manifest = {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -123,32 +86,52 @@ def pod_template(
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(role, site, container, resources)],
-        "volumes": [{"name": volume.name, **volume.source} for volume in container.volumes],
+        "containers": [
+            _container(role, site, container, resources, volumes=volumes, environment=_variables(variables, own))
+        ],
+        "volumes": [{"name": volume.name, **volume.source} for volume in volumes],
+        **placement(settings, role_selector(owner, role)),
     }
-    if settings.node_selector:
-        spec["nodeSelector"] = dict(settings.node_selector)
     if site.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in site.image_pull_secrets]
-    metadata: Manifest = {"labels": run_labels(owner, role, **(labels or {}))}
-    if annotations:
-        metadata["annotations"] = dict(annotations)
+    metadata: Manifest = {
+        "labels": {**own.labels, **installation.labels(site, role), **run_labels(owner, role, **(labels or {}))}
+    }
+    marks = {**own.annotations, **installation.annotations(site, role), **(annotations or {})}
+    if marks:
+        metadata["annotations"] = marks
     return {"metadata": metadata, "spec": spec | (more or {})}
 
 
-def _container(role: Role, site: Site, container: Container, resources: Resources) -> Manifest:
-    environment = _environment(threads(resources, container.processes)) | dict(container.environment)
+def _variables(values: Mapping[str, str], own: PodSettings) -> list[Manifest]:
+    """The container's environment by name, so that the same settings make the same bytes."""
+    secrets = {
+        name: {"valueFrom": {"secretKeyRef": {"name": wanted.secret, "key": wanted.key}}}
+        for name, wanted in own.secret_environment.items()
+    }
+    whole: dict[str, Manifest] = {**secrets, **{name: {"value": value} for name, value in values.items()}}
+    return [{"name": name, **whole[name]} for name in sorted(whole)]
+
+
+def _container(
+    role: Role,
+    site: Site,
+    container: Container,
+    resources: Resources,
+    *,
+    volumes: Sequence[Volume],
+    environment: Sequence[Manifest],
+) -> Manifest:
     result: Manifest = {
         "name": str(role),
         "image": container.image,
         "imagePullPolicy": str(site.image_pull_policy),
         "command": list(container.command),
-        "env": [{"name": name, "value": value} for name, value in sorted(environment.items())],
+        "env": list(environment),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in container.ports.items()],
         "resources": resources.model_dump(),
         "volumeMounts": [
-            {"name": volume.name, "mountPath": volume.path, "readOnly": volume.read_only}
-            for volume in container.volumes
+            {"name": volume.name, "mountPath": volume.path, "readOnly": volume.read_only} for volume in volumes
         ],
         "securityContext": {
             "allowPrivilegeEscalation": False,

@@ -2,7 +2,7 @@
 
 from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.tasks import PrepareTask
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import prepare_job_name
 from spade_operator.children.owner import Run
@@ -19,7 +19,7 @@ def prepare_job(run: Run, site: Site, attempt: int = 0) -> list[Manifest]:
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.workers.main", "prepare"),
         ports={},
-        volumes=(*pods.scratch("4Gi"), pods.storage(run.owner), pods.task_file()),
+        volumes=(*volumes.scratch("4Gi"), volumes.storage(run.owner), volumes.task_file()),
     )
     template = pods.pod_template(
         run.owner,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from spade_contracts import ports
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.labels import ISOLATED_GATE, Role
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import targets_name
 from spade_operator.children.owner import Owner
@@ -42,7 +42,7 @@ def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[M
         image=site.images.sandbox,
         command=("python", "-m", "spade_sandbox.pod"),
         ports={"sessions": ports.SANDBOX_SESSIONS, "status": ports.SANDBOX_STATUS},
-        volumes=(*pods.scratch("256Mi"), pods.tokens(owner, Role.SANDBOX), pods.probe_targets(owner)),
+        volumes=(*volumes.scratch("256Mi"), volumes.tokens(owner, Role.SANDBOX), volumes.probe_targets(owner)),
         environment={"SPADE_SANDBOX_CAPACITY": str(wanted.sessions_per_pod)},
         readiness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=5),
         # Programs may use all the CPU the pod has; a slow answer must not cost its live sessions.

@@ -15,6 +15,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import ProbeTarget, TargetKind, TransportProtocol
 from spade_contracts.labels import Role
 from spade_contracts.resources.pods import Resources
+from spade_contracts.resources.scalars import LabelKey, LabelValue
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 NODE_ADDRESS_VARIABLE = "SPADE_NODE_ADDRESS"
@@ -49,6 +50,53 @@ class Dns(Document):
     """Their labels."""
     cidrs: tuple[str, ...] = ()
     """More addresses that answer port 53, such as a node-local cache."""
+
+
+class Proxy(Document):
+    """The way out for HTTP clients in a run's pods."""
+
+    http: str = ""
+    """URL for http addresses; empty: none."""
+    https: str = ""
+    """URL for https addresses; empty: none."""
+    no_proxy: tuple[str, ...] = ()
+    """Names and addresses reached without it, besides the cluster's own names."""
+
+
+class CaBundle(Document):
+    """Certificates that a run's pods trust in place of their image's."""
+
+    config_map: str = ""
+    """ConfigMap in the run's namespace; empty: none."""
+    key: str = "ca.crt"
+    """Its key with PEM certificates."""
+
+
+class MeshOptOut(StrEnum):
+    """Pods that tell Istio and Linkerd to leave them alone."""
+
+    SANDBOXES = "Sandboxes"
+    """Sandbox pods, and the beacon that their silence is compared with."""
+    ALL = "All"
+    """Every pod of a run."""
+    NONE = "None"
+    """No pod."""
+
+
+class Mesh(Document):
+    """What service meshes may do with a run's pods."""
+
+    opt_out: MeshOptOut = MeshOptOut.SANDBOXES
+    """Pods without a sidecar."""
+
+
+class PodMarks(Document):
+    """Labels and annotations that the installation puts on every pod of a run; the operator's own win."""
+
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels."""
+    annotations: dict[LabelKey, str] = {}
+    """Annotations."""
 
 
 class TargetSetting(Document):
@@ -91,6 +139,14 @@ class Site(Document):
     """Where pods ask for names."""
     egress_cidrs: tuple[str, ...] = ()
     """Addresses that workers, learner, engines and preparation may reach besides DNS."""
+    run_pods: PodMarks = PodMarks()
+    """Labels and annotations of a run's pods."""
+    proxy: Proxy = Proxy()
+    """The way out for workers, learner, engines and preparation."""
+    ca_bundle: CaBundle = CaBundle()
+    """What these trust."""
+    mesh: Mesh = Mesh()
+    """Which pods keep sidecars out."""
     resources: dict[Role, Resources]
     """Default requests and limits; a run's own win, name by name."""
     targets: tuple[TargetSetting, ...]

@@ -3,7 +3,7 @@
 from spade_contracts import ports
 from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.tasks import DesignTask, PlayTask, VerifyTask
-from spade_operator.children import pods
+from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import role_name, service_host
 from spade_operator.children.owner import Owner, Parent
@@ -35,7 +35,12 @@ def worker_job(
         image=site.images.worker,
         command=("python", "-m", "spade_trainer.workers.main", task.kind),
         ports={"status": ports.WORKER_STATUS},
-        volumes=(*pods.scratch("1Gi"), pods.storage(owner), pods.task_file(), pods.tokens(owner, Role.WORKER)),
+        volumes=(
+            *volumes.scratch("1Gi"),
+            volumes.storage(owner),
+            volumes.task_file(),
+            volumes.tokens(owner, Role.WORKER),
+        ),
     )
     template = pods.pod_template(
         owner,

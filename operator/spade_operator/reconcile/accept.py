@@ -1,10 +1,12 @@
 """Is the spec one that can run? What a deeper look at model and corpus finds is prepare's part of the condition."""
 
 from datetime import datetime
+from posixpath import normpath
 
 from spade_contracts.config import ParallelismConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
+from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
@@ -27,6 +29,7 @@ def check(spec: SpadeRunSpec) -> None:
     ):
         if not uri.startswith(SCHEMES):
             raise InvalidInput(where, f"{uri!r} cannot be read", remedy="Write package:NAME or file:///PATH.")
+        _check_no_secret(where, uri, spec.workers.pod)
     longest = spec.engine.args.get("max-model-len", "")
     if longest.isascii() and longest.isdigit() and int(longest) < method.play.context_tokens:
         raise InvalidInput(
@@ -49,6 +52,18 @@ def check(spec: SpadeRunSpec) -> None:
             remedy="Lower one or raise the other.",
         )
     _check_layout(spec.learner.parallelism)
+
+
+def _check_no_secret(where: str, uri: str, pod: PodSettings) -> None:
+    """Raise InvalidInput for a model or corpus in a Secret: what is read there gets into messages and prompts."""
+    path = normpath("/" + uri.removeprefix("file://").lstrip("/"))
+    for volume in pod.volumes:
+        if volume.secret is not None and f"{path}/".startswith(f"{volume.mount_path}/"):
+            raise InvalidInput(
+                where,
+                f"{uri!r} lies in the Secret {volume.secret.secret_name}",
+                remedy="Put it into run storage, or into a claim of spec.workers.pod.volumes.",
+            )
 
 
 def _check_layout(layout: ParallelismConfig) -> None:

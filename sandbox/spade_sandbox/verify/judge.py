@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 STAGE = Stage.JUDGE
 Judge = Callable[[str], Awaitable[str]]
 """From prompt to the model's whole answer. May raise anything: every failure is a rejection."""
+JUDGE_KEY = "SPADE_JUDGE_API_KEY"
+"""Variable with the key of the judge's endpoint."""
 MAX_ANSWER_BYTES = 4 * 2**20
 _ASKED = {
     Domain.GAMES: """You review a text game, written as a Python program. A player acts in turns through `step`.
@@ -99,12 +101,15 @@ def mark_of(source: str) -> str:
 
 @contextlib.asynccontextmanager
 async def judge_at(settings: JudgeSettings, api_key: str | None = None) -> AsyncIterator[Judge]:
-    """A judge at an OpenAI-compatible endpoint; `settings.url` is its base, such as `http://host:8000/v1`."""
+    """A judge at an OpenAI-compatible endpoint; `settings.url` is its base, such as `http://host:8000/v1`.
+
+    It lies outside as often as not, so the environment's proxies count (HTTPS_PROXY, NO_PROXY).
+    """
     import aiohttp
 
     headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
     timeout = aiohttp.ClientTimeout(total=settings.timeout_seconds)
-    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as http:
+    async with aiohttp.ClientSession(headers=headers, timeout=timeout, trust_env=True) as http:
 
         async def ask(prompt: str) -> str:
             body = {

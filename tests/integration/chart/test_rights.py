@@ -1,8 +1,6 @@
 """The chart's rights suffice for every child of a run, and for nothing else; Kubernetes accepts every child."""
 
 import json
-import time
-from collections.abc import Iterator
 from subprocess import CompletedProcess
 from typing import Any
 
@@ -12,38 +10,6 @@ from tests.support.children import all_children, make_pool, make_run, make_site,
 from tests.support.helm import render
 
 OPERATOR = "system:serviceaccount:spade-system:spade-operator"
-RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
-
-
-def namespace(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels or {}}}
-
-
-@pytest.fixture(scope="module")
-def installed(api_server: ApiServer) -> Iterator[ApiServer]:
-    """The chart's objects in an API server, with two namespaces for runs."""
-    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "r"}
-    other = {**runtime, "metadata": {"name": "runc"}}
-    applied = api_server.apply(
-        namespace("spade-system", RESTRICTED), namespace("runs", RESTRICTED), namespace("other"), runtime, other
-    )
-    assert applied.returncode == 0, applied.stderr
-    chart = api_server.apply(*render())
-    assert chart.returncode == 0, chart.stderr
-    wait_until_enforced(api_server)
-    yield api_server
-    policies = [item for item in render() if item["kind"].startswith("ValidatingAdmission")]
-    for policy in policies:
-        api_server.kubectl("delete", policy["kind"], policy["metadata"]["name"])
-
-
-def wait_until_enforced(server: ApiServer) -> None:
-    """The API server takes a new admission policy into use within seconds."""
-    deadline = time.monotonic() + 30
-    bad = json.dumps(sandbox_pod(runtimeClassName=None))
-    while server.kubectl("create", "--dry-run=server", "-f", "-", stdin=bad).returncode == 0:
-        assert time.monotonic() < deadline, "the admission policy is not enforced"
-        time.sleep(0.2)
 
 
 def as_operator(server: ApiServer, manifest: dict[str, Any], *verb: str) -> CompletedProcess[str]:
@@ -169,33 +135,3 @@ def test_one_namespace_is_all_that_a_namespaced_operator_sees(installed: ApiServ
     finally:
         wide = [item for item in render() if item["kind"].startswith("ClusterRole")]
         assert installed.apply(*wide).returncode == 0
-
-
-def sandbox_pod(**changes: Any) -> dict[str, Any]:
-    template = workloads(make_run(namespace="other"), make_site())["sandbox"]["spec"]["template"]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {**template["metadata"], "name": "stray", "namespace": "other"},
-        "spec": {**template["spec"], **changes},
-    }
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"runtimeClassName": None}, "sandbox pods must have runtimeClassName gvisor"),
-        ({"runtimeClassName": "runc"}, "sandbox pods must have runtimeClassName gvisor"),
-        ({"automountServiceAccountToken": True}, "automountServiceAccountToken: false"),
-        ({"hostNetwork": True}, "must not share the node's namespaces"),
-        ({"hostPID": True}, "must not share the node's namespaces"),
-    ],
-)
-def test_nobody_gets_a_sandbox_pod_without_its_walls(
-    installed: ApiServer, changes: dict[str, Any], message: str
-) -> None:
-    create = ("create", "--dry-run=server", "-f", "-")
-    refused = installed.kubectl(*create, stdin=json.dumps(sandbox_pod(**changes)))
-    assert refused.returncode != 0
-    assert message in refused.stderr
-    assert installed.kubectl(*create, stdin=json.dumps(sandbox_pod())).returncode == 0

@@ -1,33 +1,17 @@
 """What the chart installs: one hardened operator with the rights it uses, and a site that the operator can read."""
 
-import base64
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.children import make_run, workloads
-from tests.support.helm import helm, one, render
+from tests.support.helm import helm, one, render, site_of
 
 from spade_contracts.labels import Role
 from spade_operator.children.resources import amount
-from spade_operator.children.site import Site, load_site
 
 OBJECTS = render()
-
-
-def site_of(objects: list[dict[str, Any]], folder: Path) -> Site:
-    """The site as the operator reads it where it runs."""
-    content = json.loads(one(objects, "ConfigMap")["data"]["site.json"])
-    key = folder / "key"
-    key.write_bytes(base64.b64decode(one(objects, "Secret")["data"]["key"]))
-    path = folder / "site.json"
-    path.write_text(json.dumps(content | {"installationKeyFile": str(key)}))
-    resolv_conf = folder / "resolv.conf"
-    resolv_conf.write_text("nameserver 10.96.0.10\n")
-    environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "SPADE_NODE_ADDRESS": "172.31.255.1"}
-    return load_site(path, environment, resolv_conf)
 
 
 def test_the_operator_reads_the_site(tmp_path: Path) -> None:
@@ -125,6 +109,13 @@ def test_the_runtime_class_is_the_clusters_owners_unless_asked_for() -> None:
     assert "RuntimeClass" not in {item["kind"] for item in OBJECTS}
     made = one(render({"runtimeClass": {"create": True}}), "RuntimeClass")
     assert (made["metadata"]["name"], made["handler"]) == ("gvisor", "runsc")
+    assert "scheduling" not in made
+
+
+def test_the_runtime_class_says_where_gvisor_is() -> None:
+    where = {"nodeSelector": {"sandbox": "gvisor"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]}
+    made = one(render({"runtimeClass": {"create": True, "scheduling": where}}), "RuntimeClass")
+    assert made["scheduling"] == where
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,18 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
         ("  sandbox: {minPods: 3, maxPods: 2}\n", "spec.sandbox.minPods", "Lower one or raise the other"),
         ("  engine: {args: {served-model-name: x}}\n", "spec.engine.args", "speed, memory and layout only"),
         ("  environments: {corpus: {uri: 's3://bucket/x'}}\n", "spec.environments.corpus.uri", "Write package:NAME"),
+        (
+            "  workers: {pod: {environment: {PATH: /x}}}\n",
+            "spec.workers.pod.environment",
+            "PATH may not be set, because",
+        ),
+        ("  engine: {pod: {labels: {spade.dev/role: x}}}\n", "spec.engine.pod.labels", "use a domain of your own"),
+        ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "not permitted"),
+        (
+            "  learner: {pod: {tolerations: [{key: a, operator: Exists, value: b}]}}\n",
+            "spec.learner.pod.tolerations.0",
+            "remove value, or write operator: Equal",
+        ),
     ],
 )
 def test_wrong_spec_is_refused_with_its_path_and_what_to_write(
@@ -51,6 +63,11 @@ def test_wrong_spec_is_refused_with_its_path_and_what_to_write(
 @pytest.mark.parametrize("path", [ROOT / "examples" / name for name in ("first.yaml", "mini.yaml")])
 def test_examples_would_be_accepted(path: Path) -> None:
     assert resolved(read_document(str(path))).learner.ranks == 2
+
+
+@pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml"])
+def test_examples_of_real_size_would_be_accepted(name: str) -> None:
+    assert resolved(read_document(str(ROOT / "examples" / name))).learner.ranks >= 4
 
 
 def test_run_of_the_readme_is_the_example() -> None:

@@ -7,7 +7,9 @@ import pytest
 from tools.generate_crds import ROOT, generated
 
 from spade_contracts.libraries import ALLOWED_LIBRARIES
-from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource, definition, fields, schema
+from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource, definition, fields, schema, structural
+from spade_contracts.resources.pod_rules import POD_RULES
+from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.rules import METHOD_FIELDS, POD_FIELDS
 from spade_contracts.verdicts import REASONS, Reason, Stage
 
@@ -35,6 +37,20 @@ def test_the_page_on_verdicts_names_the_reasons_of_a_stage_and_the_stages_of_a_r
     (duplicate,) = re.findall(r"^\| `duplicate` .*$", page, re.MULTILINE)
     assert all(f"`{reason}`" in leaks for reason in REASONS[Stage.LEAKS])
     assert duplicate.endswith("| `novelty` |")
+
+
+def test_the_page_on_fields_has_those_of_pods_once() -> None:
+    kinds, pods = generated()["docs/api.md"].split("## Pod settings\n")
+    listed = re.findall(r"^\| `([\w.{}\[\]]+)` \|", pods, re.MULTILINE)
+    assert listed == [path for path, _ in fields(structural(PodSettings)) if not path.endswith(("[]", "{}"))]
+    assert re.findall(r"^\| `[\w.]*pod\.[\w.]*`", kinds, re.MULTILINE) == []
+    assert kinds.count("[pod settings](#pod-settings)") == 6
+
+
+def test_the_page_on_fields_has_every_rule_of_pods_once() -> None:
+    page = generated()["docs/api.md"].replace("\\*", "*")
+    messages = {rule.message for rules in POD_RULES.values() for rule in rules}
+    assert {message for message in messages if page.count(message) != 1} == set()
 
 
 @pytest.mark.parametrize("kind", BY_KIND)

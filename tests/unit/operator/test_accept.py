@@ -8,6 +8,17 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_operator.reconcile.accept import accept, check
 from spade_operator.reconcile.decide import decide
 
+WITH_SECRET = {
+    "workers": {
+        "pod": {
+            "volumes": [
+                {"mountPath": "/mnt/key", "secret": {"secretName": "key"}},
+                {"mountPath": "/mnt/models", "persistentVolumeClaim": {"claimName": "models"}},
+            ]
+        }
+    }
+}
+
 
 def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() -> None:
     seen = p.seen(p.run_record(problem="spec.rollouts: Input should be at least 1"))
@@ -26,6 +37,9 @@ def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() ->
         ({"environments": {"corpus": {"uri": "s3://bucket/corpus"}}}, "spec.environments.corpus.uri"),
         ({"sandbox": {"minPods": 5, "maxPods": 2}}, "spec.sandbox.minPods"),
         ({"engine": {"args": {"max-model-len": "128"}}}, "spec.engine.args.max-model-len"),
+        ({"model": {"uri": "file:///mnt/key/model"}, **WITH_SECRET}, "spec.model.uri"),
+        ({"environments": {"corpus": {"uri": "file:///mnt/key"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
+        ({"environments": {"corpus": {"uri": "file:////mnt//key/./x"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
     ],
 )
 def test_what_single_fields_cannot_say_is_checked_too(spec: dict[str, object], field: str) -> None:
@@ -34,6 +48,13 @@ def test_what_single_fields_cannot_say_is_checked_too(spec: dict[str, object], f
     with pytest.raises(InvalidInput, match=field):
         check(run.spec)
     assert accept(p.seen(run), p.NOW).blocks
+
+
+@pytest.mark.parametrize("uri", ["file:///mnt/keys/model", "file:///mnt/models/one", "file:///storage/model"])
+def test_models_in_claims_are_fine_beside_a_secret(uri: str) -> None:
+    run = p.run_record(model={"uri": uri}, **WITH_SECRET)
+    assert run.spec is not None
+    check(run.spec)
 
 
 @pytest.mark.parametrize(

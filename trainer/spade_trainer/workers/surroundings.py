@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.ports import WORKER_STATUS
 from spade_contracts.tasks import TASK_PATH, TOKENS_PATH, Task
 from spade_contracts.tokens import Door
+from spade_sandbox.verify.judge import JUDGE_KEY
 
 TERMINATION_LOG = "/dev/termination-log"
 MAX_TERMINATION_BYTES = 4096
@@ -30,6 +31,8 @@ class Surroundings:
     index: int = 0
     """Which worker of the Job this is."""
     status_port: int = WORKER_STATUS
+    judge_key: str | None = field(default=None, repr=False)
+    """Key of the model judge's endpoint, if it wants one."""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Surroundings:
@@ -37,6 +40,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Surrounding
     return Surroundings(
         termination_log=Path(environment.get("SPADE_TERMINATION_LOG", TERMINATION_LOG)),
         index=int(environment.get("JOB_COMPLETION_INDEX", "0")),
+        judge_key=environment.get(JUDGE_KEY),
     )
 
 

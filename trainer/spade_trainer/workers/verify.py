@@ -77,7 +77,7 @@ async def verify_programs(
     untried = around.index == 0 and believed(store, folder) is None
     if (missing or untried) and unsound_attempt(store, folder) < task.attempt:
         progress.stage = "verifying"
-        async with _gate(task, programs, sandboxes(task, around, progress, figures)) as gate:
+        async with _gate(task, programs, sandboxes(task, around, progress, figures), around.judge_key) as gate:
             if untried:
                 write_sightings(store, folder, task.attempt, await _tried(gate, digest))
             if unsound_attempt(store, folder) < task.attempt:
@@ -118,7 +118,10 @@ class _Gate:
 
 @asynccontextmanager
 async def _gate(
-    task: VerifyTask, programs: Sequence[ProgramFile], pool: AbstractAsyncContextManager[SandboxPool]
+    task: VerifyTask,
+    programs: Sequence[ProgramFile],
+    pool: AbstractAsyncContextManager[SandboxPool],
+    judge_key: str | None,
 ) -> AsyncIterator[_Gate]:
     """The gate of this verification, with sandboxes and judge connected while the block runs."""
     settings = task.settings
@@ -127,7 +130,7 @@ async def _gate(
     async with AsyncExitStack() as stack:
         judge: Judge | None = None
         if settings.judge.url and OptionalStage.JUDGE in settings.stages:
-            judge = await stack.enter_async_context(judge_at(settings.judge))
+            judge = await stack.enter_async_context(judge_at(settings.judge, judge_key))
         yield _Gate(task, await stack.enter_async_context(pool), library, index, judge)
 
 

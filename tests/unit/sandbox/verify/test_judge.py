@@ -143,6 +143,17 @@ async def test_openai_compatible_endpoint_is_asked_without_chance(endpoint: tupl
     assert asked[0]["authorization"] == "Bearer a key"
 
 
+async def test_judge_outside_is_asked_by_way_of_the_proxy(endpoint: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, asked, answer = endpoint
+    answer["text"] = '{"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]}'
+    # The endpoint stands for a proxy, which is asked for the whole address.
+    monkeypatch.setenv("http_proxy", settings.url.removesuffix("v1/"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    async with judge_at(settings.model_copy(update={"url": "http://judge.invalid/v1"})) as judge:
+        assert await judge("What do you say?") == "fine"
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "text"),
     [

@@ -81,6 +81,14 @@ async def test_an_answer_comes_back_and_the_token_was_shown() -> None:
         assert pool.figures.generated_tokens == 2
 
 
+async def test_an_engine_is_asked_directly_whatever_proxy_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with engine(good()) as (address, got), EnginePool(address, "secret") as pool:
+        assert (await pool.generate(request(), 5)).token_ids == (7, 8)
+        assert len(got) == 1
+
+
 @pytest.mark.parametrize(
     "passing",
     [

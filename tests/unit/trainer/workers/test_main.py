@@ -138,6 +138,10 @@ def test_values_of_the_container_come_from_its_environment() -> None:
     around = from_environment({"JOB_COMPLETION_INDEX": "3", "SPADE_TERMINATION_LOG": "/x"})
     assert (around.index, around.termination_log) == (3, Path("/x"))
     assert from_environment({}).index == 0
+    assert from_environment({}).judge_key is None
+    with_key = from_environment({"SPADE_JUDGE_API_KEY": "not for logs"})
+    assert with_key.judge_key == "not for logs"
+    assert "not for logs" not in repr(with_key)
 
 
 async def test_worker_0_waits_for_parts_as_long_as_news_come() -> None:
