@@ -12,6 +12,7 @@ from spade_contracts.resources import (
     RolloutCondition,
     RolloutJobStatus,
 )
+from spade_operator.reconcile.fit import fitted
 
 MAX_MESSAGE = 2000
 ChildStatus = TypeVar("ChildStatus", EnvBatchStatus, RolloutJobStatus)
@@ -58,4 +59,4 @@ def with_conditions(before: ChildStatus, marks: Mapping[Any, Mark], generation: 
     """A child's status with these conditions."""
     conditions = set_conditions(before.conditions, marks, generation, now)
     update = {"conditions": tuple(conditions.values()), "observed_generation": generation}
-    return before.model_copy(update=update)
+    return fitted(before.model_copy(update=update))

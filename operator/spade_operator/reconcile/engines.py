@@ -7,6 +7,7 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
+from spade_operator.reconcile.fit import MAX_TRACKED
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import position
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
@@ -34,13 +35,19 @@ def engines(seen: Observed, now: datetime) -> Step:
 
 
 def _count(seen: Observed) -> tuple[int, dict[str, int]]:
-    """Engines lost or restarted since the last count, and the new count: pod name → container restarts."""
+    """Engines lost or restarted since the last count, and the new count: pod name → container restarts.
+
+    Of many engines status names only those that were restarted most. One that comes to be named was not counted yet, or
+    was: the doubt is in favour of the run, once for each engine.
+    """
     before = seen.status.engine_restarts_seen
-    counted = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
-    restarted = sum(max(0, number - before.get(name, 0)) for name, number in counted.items())
-    gone = sum(1 for name in before if name not in counted)
+    present = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
+    known = present if len(before) < MAX_TRACKED else {name: present[name] for name in before if name in present}
+    restarted = sum(max(0, number - before.get(name, 0)) for name, number in known.items())
+    gone = sum(1 for name in before if name not in present)
     surplus = max(0, len(before) - seen.spec.engine.replicas)
-    return restarted + max(0, gone - surplus), counted
+    named = sorted(present, key=lambda name: (-present[name], name))[:MAX_TRACKED]
+    return restarted + max(0, gone - surplus), {name: present[name] for name in sorted(named)}
 
 
 def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:

@@ -16,6 +16,7 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
 from spade_operator.children.names import child_name
 from spade_operator.children.policies import CLOSING
+from spade_operator.reconcile.fit import MAX_TRACKED
 from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Action, Admit, Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import Kind, PodRecord
@@ -160,7 +161,7 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
     return Step(
         actions=tuple(actions),
         conditions=(condition,),
-        status={"admitted": admitted},
+        status={"admitted": {name: admitted[name] for name in sorted(admitted)[:MAX_TRACKED]}},
         restarts={Role.SANDBOX: lost} if lost else {},
         phase=Phase.STARTING if blocks else None,
         doing="proving the isolation of the sandboxes" if blocks else "",
@@ -194,10 +195,14 @@ def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict
 
 
 def _lost(seen: AnyPicture, admitted: dict[str, str]) -> int:
-    """Admitted pods that went, or are at another boot, beyond those that scaling down removed."""
+    """Admitted pods that went, or are at another boot, beyond those that scaling down removed; of a large pool those
+    of the pods that status names."""
     before = seen.head.status.admitted
     gone = sum(1 for name, boot in before.items() if admitted.get(name) != boot)
     deployment = seen.deployments.get(Role.SANDBOX)
+    if deployment is not None and len(before) >= MAX_TRACKED:
+        # Which pods a smaller pool gave up is not known: so many as are missing now were lost.
+        return min(gone, max(0, deployment.replicas - len(admitted)))
     surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0
     return max(0, gone - surplus)
 
