@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from spade_contracts.errors import SpadeError
 from spade_contracts.labels import GROUP, VERSION
 from spade_operator.kube import EVENT, Kube, Object
-from spade_operator.reconcile.events import EventType, News
+from spade_operator.reconcile.events import News
 
 CONTROLLER = f"{GROUP}/operator"
 MAX_WAITING = 1000
@@ -97,7 +97,7 @@ def event(one: News, instance: str, now: datetime) -> Object:
             "namespace": about.namespace,
         },
         "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "type": str(EventType(one.type)),
+        "type": str(one.type),
         "reason": one.reason,
         "action": one.action,
         "note": one.note,
