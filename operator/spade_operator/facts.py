@@ -40,7 +40,7 @@ class Told:
     at: datetime
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Applied:
     """A child as our last apply left it."""
 
@@ -54,7 +54,7 @@ class Applied:
     """When the API server last changed anything at our word, RFC 3339."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Repairs:
     """How often a child was applied again because somebody else changed or deleted it."""
 

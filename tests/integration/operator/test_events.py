@@ -5,16 +5,15 @@ import re
 from tests.integration.operator.conftest import Stage, condition, within
 from tests.integration.operator.test_run_life import complete
 
-LISTED = re.compile(r'spade_api_requests_total\{code="200",resource="spaderuns",verb="list"\} ([0-9.]+)')
-
 
 def reasons(stage: Stage, name: str = "mini") -> list[tuple[str, str, str]]:
     return [(event["type"], event["action"], event["reason"]) for event in stage.events(name)]
 
 
-async def lists(stage: Stage) -> float:
-    """How often the operator has listed everything."""
-    found = LISTED.search(await stage.page("/metrics"))
+async def lists(stage: Stage, resource: str = "spaderuns") -> float:
+    """How often the operator has listed objects of a kind."""
+    pattern = rf'spade_api_requests_total\{{code="200",resource="{resource}",verb="list"\}} ([0-9.]+)'
+    found = re.search(pattern, await stage.page("/metrics"))
     return float(found.group(1)) if found else 0.0
 
 
