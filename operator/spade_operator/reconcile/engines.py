@@ -7,7 +7,7 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
-from spade_operator.reconcile.fit import MAX_TRACKED
+from spade_operator.reconcile.fit import comparable, tracked
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import position
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
@@ -35,19 +35,13 @@ def engines(seen: Observed, now: datetime) -> Step:
 
 
 def _count(seen: Observed) -> tuple[int, dict[str, int]]:
-    """Engines lost or restarted since the last count, and the new count: pod name → container restarts.
-
-    Of many engines status names only those that were restarted most. One that comes to be named was not counted yet, or
-    was: the doubt is in favour of the run, once for each engine.
-    """
+    """Engines lost or restarted since the last count, and the new count: pod name → container restarts."""
     before = seen.status.engine_restarts_seen
-    present = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
-    known = present if len(before) < MAX_TRACKED else {name: present[name] for name in before if name in present}
-    restarted = sum(max(0, number - before.get(name, 0)) for name, number in known.items())
-    gone = sum(1 for name in before if name not in present)
+    counted = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
+    restarted = sum(max(0, number - before.get(name, 0)) for name, number in comparable(before, counted).items())
+    gone = sum(1 for name in before if name not in counted)
     surplus = max(0, len(before) - seen.spec.engine.replicas)
-    named = sorted(present, key=lambda name: (-present[name], name))[:MAX_TRACKED]
-    return restarted + max(0, gone - surplus), {name: present[name] for name in sorted(named)}
+    return restarted + max(0, gone - surplus), tracked(counted)
 
 
 def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:

@@ -42,6 +42,21 @@ def fitted(status: Status) -> Status:
     return status
 
 
+def tracked(restarts: Mapping[str, int]) -> dict[str, int]:
+    """Pods that a status names: pod name → restarts; of many those with most."""
+    most = sorted(restarts, key=lambda name: (-restarts[name], name))[:MAX_TRACKED]
+    return {name: restarts[name] for name in sorted(most)}
+
+
+def comparable(before: Mapping[str, int], present: Mapping[str, int]) -> Mapping[str, int]:
+    """Those of the present pods whose restarts since `tracked` gave `before` are known.
+
+    Of few pods all. A pod that many others kept out of it may have been counted or not: the doubt is in favour of the
+    run, once for each pod.
+    """
+    return present if len(before) < MAX_TRACKED else {name: present[name] for name in before if name in present}
+
+
 def shortened(text: str, limit: int) -> str:
     """The text cut to so many bytes of JSON."""
     if _encoded(text) <= limit:
