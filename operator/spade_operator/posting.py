@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from spade_contracts.errors import SpadeError
 from spade_contracts.labels import GROUP, VERSION
 from spade_operator.kube import EVENT, Kube, Object
 from spade_operator.reconcile.events import News
@@ -72,7 +71,8 @@ class Poster:
             one = await self._waiting.get()
             try:
                 await self._kube.post(event(one, self._instance, datetime.now(UTC)))
-            except SpadeError as error:
+            except Exception as error:
+                # Whatever an Event meets, it must not end the operator.
                 self._count(one.type, FAILED)
                 log.warning("no Event: %s (%s)", words(one), error)
             else:
@@ -93,7 +93,7 @@ def event(one: News, instance: str, now: datetime) -> Object:
         "apiVersion": "events.k8s.io/v1",
         "kind": EVENT,
         "metadata": {
-            "name": f"{about.name[:MAX_NAME]}.{hashlib.sha256(told.encode()).hexdigest()[:16]}",
+            "name": f"{about.name[:MAX_NAME].rstrip('-.')}.{hashlib.sha256(told.encode()).hexdigest()[:16]}",
             "namespace": about.namespace,
         },
         "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),

@@ -1,6 +1,7 @@
 """Posting Events delays nobody and fails nothing; each is tried once, and what flaps does not flood."""
 
 import asyncio
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support import pictures as p
 
-from spade_operator.kube import ApiError, NamespaceEnding, NotFound, Object, Refused, Unavailable
+from spade_operator.kube import NamespaceEnding, NotFound, Object, Refused, Unavailable
 from spade_operator.posting import BURST, MAX_WAITING, REFILL_SECONDS, Poster, event
 from spade_operator.reconcile.events import EventType, News, Regarding
 from spade_operator.records import Kind
@@ -20,7 +21,7 @@ NEWS = News(ABOUT, EventType.WARNING, "Isolated", "NetworkOpen", "it reached dns
 class Server:
     """Takes Events, or raises these errors first."""
 
-    def __init__(self, *errors: ApiError) -> None:
+    def __init__(self, *errors: Exception) -> None:
         self.posted: list[Object] = []
         self._errors = list(errors)
 
@@ -65,9 +66,10 @@ async def test_news_are_posted_in_their_order() -> None:
         NamespaceEnding("create Event", 403, "it ends"),
         Unavailable("create Event", 429, ""),
         Unavailable("create Event", 503, ""),
+        RuntimeError("a bug"),
     ],
 )
-async def test_what_cannot_be_posted_is_counted_and_the_next_one_is(error: ApiError) -> None:
+async def test_what_cannot_be_posted_is_counted_and_the_next_one_is_posted(error: Exception) -> None:
     server = Server(error)
     able, counted = poster(server)
     able.tell(numbered(2))
@@ -102,6 +104,12 @@ def test_equal_news_of_an_equal_version_have_one_name() -> None:
     assert first["metadata"] == second["metadata"]
     for other in (replace(NEWS, version="18"), replace(NEWS, reason="Proven"), replace(NEWS, action="Accepted")):
         assert event(other, "operator-1", p.NOW)["metadata"] != first["metadata"]
+
+
+def test_name_of_an_event_is_one_however_long_its_object_is_called() -> None:
+    for name in ("m" * 253, "m" * 199 + "-" + "m" * 20, "m" * 198 + ".-" + "m" * 20):
+        told = event(replace(NEWS, regarding=replace(ABOUT, name=name)), "operator-1", p.NOW)
+        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\.[0-9a-f]{16}", told["metadata"]["name"])
 
 
 def test_event_says_who_tells_what_of_whom() -> None:
