@@ -86,16 +86,17 @@ def words(one: News) -> str:
 
 
 def event(one: News, instance: str, now: datetime) -> Object:
-    """The Event; its name follows from what it tells, so that nothing is told twice."""
+    """The Event. Its name follows from what it tells, so that nothing is told twice, and names sort as time goes:
+    `kubectl describe` shows Events in the order of their names.
+    """
     about = one.regarding
     told = "/".join((about.uid, one.version, one.action, one.reason))
+    version = int(one.version) if one.version.isdigit() else 0
+    mark = f"{version:016x}{one.order:x}{hashlib.sha256(told.encode()).hexdigest()[:8]}"
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": EVENT,
-        "metadata": {
-            "name": f"{about.name[:MAX_NAME].rstrip('-.')}.{hashlib.sha256(told.encode()).hexdigest()[:16]}",
-            "namespace": about.namespace,
-        },
+        "metadata": {"name": f"{about.name[:MAX_NAME].rstrip('-.')}.{mark}", "namespace": about.namespace},
         "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "type": str(one.type),
         "reason": one.reason,

@@ -108,8 +108,7 @@ def repair_news(child: Meta, what: Drift, repairs: Repairs) -> News:
             f"The API server's audit log says who it is."
         )
     about = Regarding(head.kind, head.namespace, head.name, child.run_uid)
-    version = f"{child.uid}/{child.resource_version}"
-    return News(about, EventType.WARNING, DRIFT_REPAIRED, DRIFT_REPAIRED, cut(text), version)
+    return News(about, EventType.WARNING, DRIFT_REPAIRED, DRIFT_REPAIRED, cut(text), child.resource_version)
 
 
 def _digest(manifest: Manifest) -> str:

@@ -4,7 +4,7 @@ Events tell transitions, never progress: what every rollout does anyway is in st
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from spade_contracts.resources import BatchCondition, Condition, ConditionStatus, Reason, RunCondition
@@ -52,7 +52,9 @@ class News:
     reason: str
     note: str
     version: str
-    """What it is told of: equal news of an equal version are one Event."""
+    """Resource version of the object that it was read from: later news have a higher one."""
+    order: int = 0
+    """Among news of one version."""
 
 
 def event_type(kind: str, status: ConditionStatus, reason: str, *, lost: bool = False) -> EventType | None:
@@ -100,7 +102,7 @@ def news(
         told = [one for one in told if one.action in ends]
     if isinstance(record, RolloutRecord) or (isinstance(record, BatchRecord) and not record.alone):
         told = [one for one in told if one.action == RunCondition.FAILED]
-    return tuple(told[:MAX_PER_PASS])
+    return tuple(replace(one, order=order) for order, one in enumerate(told[:MAX_PER_PASS]))
 
 
 def _news(meta: Meta, kind: EventType, action: str, reason: str, note: str) -> News:

@@ -89,6 +89,7 @@ def test_there_are_few_at_once_and_an_end_is_told_alone(
         *(known(kind, *mark) for kind, mark in after.items()),
     )
     assert len(found) <= MAX_PER_PASS
+    assert [one.order for one in found] == list(range(len(found)))
     ends = {kind for kind in (RunCondition.COMPLETE, RunCondition.FAILED) if after.get(kind, (False,))[0]}
     assert not ends or {one.action for one in found} <= ends
 

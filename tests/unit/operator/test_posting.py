@@ -106,10 +106,17 @@ def test_equal_news_of_an_equal_version_have_one_name() -> None:
         assert event(other, "operator-1", p.NOW)["metadata"] != first["metadata"]
 
 
+def test_names_sort_as_time_goes() -> None:
+    """`kubectl describe` has no other order."""
+    told = [replace(NEWS, version=version, order=order) for version in ("9", "10", "100") for order in range(3)]
+    names = [event(one, "operator-1", p.NOW)["metadata"]["name"] for one in told]
+    assert names == sorted(names)
+
+
 def test_name_of_an_event_is_one_however_long_its_object_is_called() -> None:
     for name in ("m" * 253, "m" * 199 + "-" + "m" * 20, "m" * 198 + ".-" + "m" * 20):
         told = event(replace(NEWS, regarding=replace(ABOUT, name=name)), "operator-1", p.NOW)
-        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\.[0-9a-f]{16}", told["metadata"]["name"])
+        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\.[0-9a-f]{25}", told["metadata"]["name"])
 
 
 def test_event_says_who_tells_what_of_whom() -> None:
