@@ -106,6 +106,18 @@ METRICS: tuple[MetricSpec, ...] = (
     ),
     MetricSpec("spade_reconcile_seconds", Kind.HISTOGRAM, "Seconds of one pass.", ("kind",), buckets=SECONDS),
     MetricSpec("spade_reconcile_errors_total", Kind.COUNTER, "Passes that ended in an error.", ("kind", "error")),
+    MetricSpec(
+        "spade_events_total",
+        Kind.COUNTER,
+        "Kubernetes Events by type and by what became of them: posted, failed, or dropped because there were too many.",
+        ("type", "result"),
+    ),
+    MetricSpec(
+        "spade_drift_repairs_total",
+        Kind.COUNTER,
+        "Children that were applied again because somebody else had changed or deleted them.",
+        ("kind",),
+    ),
     MetricSpec("spade_api_requests_total", Kind.COUNTER, "Calls to the API server.", ("verb", "resource", "code")),
     MetricSpec(
         "spade_episode_return",

@@ -12,8 +12,8 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from spade_contracts.statuses import LearnerTarget
-from spade_operator.children.names import pool_family
-from spade_operator.records import WATCHED, BatchRecord, Kind, PodRecord, Record, RunRecord
+from spade_operator.children.names import batch_of, pool_family
+from spade_operator.records import ADOPTED, BatchRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
 
@@ -40,20 +40,51 @@ class Told:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A child as our last apply left it."""
+
+    uid: str
+    run_uid: str
+    """Of the head that it was applied for."""
+    edition: str
+    digest: str
+    """Of what was applied."""
+    stamp: str
+    """When the API server last changed anything at our word, RFC 3339."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """How often a child was applied again because somebody else changed or deleted it."""
+
+    count: int
+    """Without a longer rest between two of them."""
+    at: datetime
+    """The latest."""
+    told_at: datetime
+    """When an Event told of one."""
+
+
 RunName = tuple[str, str]
 """Namespace and name of a family: of a SpadeRun, or of a stand-alone EnvBatch."""
 LogKey = tuple[str, str, int]
 """Pod UID, container, and its restarts when it ended."""
+ChildName = tuple[Kind, str]
+"""Kind and name, in a family."""
 
 
 @dataclass
 class Facts:
     """All facts. Only the event loop's thread touches it."""
 
-    _objects: dict[RunName, dict[tuple[Kind, str], Record]] = field(default_factory=dict)
+    _objects: dict[RunName, dict[ChildName, Record]] = field(default_factory=dict)
     _deleted: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _polls: dict[str, Poll] = field(default_factory=dict)
-    _applied: dict[str, str] = field(default_factory=dict)
+    _applied: dict[RunName, dict[ChildName, Applied]] = field(default_factory=dict)
+    _repairs: dict[RunName, dict[ChildName, Repairs]] = field(default_factory=dict)
+    _breaches: dict[str, datetime] = field(default_factory=dict)
+    _ending: set[str] = field(default_factory=set)
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
 
@@ -75,7 +106,6 @@ class Facts:
         """The object was deleted."""
         meta = record.meta
         self._deleted[meta.uid] = None
-        self._applied.pop(meta.uid, None)
         while len(self._deleted) > REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
         family = self._objects.get((meta.namespace, meta.run), {})
@@ -88,8 +118,10 @@ class Facts:
             self._polls.pop(meta.uid, None)
             for key in [key for key in self._logs if key[0] == meta.uid]:
                 del self._logs[key]
-        if meta.kind is Kind.RUN:
+        if meta.kind in (Kind.RUN, Kind.BATCH):
             self._told.pop(meta.uid, None)
+            self._breaches.pop(meta.uid, None)
+            self._ending.discard(meta.uid)
 
     def relist(self, kind: Kind, records: Iterable[Record], resource_version: str) -> None:
         """A complete list of one kind: what it lacks is gone, unless it is newer than the list."""
@@ -122,16 +154,19 @@ class Facts:
     def mark_deleting(self, record: Record, grace_seconds: int | None) -> None:
         """Our delete was accepted; the watch tells later when the object is gone."""
         family = self._objects.get((record.meta.namespace, record.meta.run), {})
+        self._applied.get((record.meta.namespace, record.meta.run), {}).pop((record.meta.kind, record.meta.name), None)
         known = family.get((record.meta.kind, record.meta.name))
         if known is not None and known.meta.uid == record.meta.uid:
             meta = replace(known.meta, deleting=True, grace_seconds=grace_seconds)
             family[record.meta.kind, record.meta.name] = replace(known, meta=meta)
 
-    def drop_unwatched(self, namespace: str, run: str) -> None:
-        """Nobody will tell when the unwatched children of a deleted run go; owner references see to it."""
+    def drop_adopted(self, namespace: str, run: str) -> None:
+        """Nobody will tell when the adopted children of a deleted run go; owner references see to it."""
         family = self._objects.get((namespace, run), {})
-        for name in [name for name, record in family.items() if record.meta.kind not in WATCHED]:
-            self._applied.pop(family.pop(name).meta.uid, None)
+        for name in [name for name, record in family.items() if record.meta.kind in ADOPTED]:
+            del family[name]
+        self._applied.pop((namespace, run), None)
+        self._repairs.pop((namespace, run), None)
         if not family:
             self._objects.pop((namespace, run), None)
 
@@ -170,13 +205,49 @@ class Facts:
         """A pod's latest answer."""
         return self._polls.get(pod_uid)
 
-    def set_applied(self, record: Record) -> None:
-        """The object as our apply left it."""
-        self._applied[record.meta.uid] = record.meta.edition
+    def child(self, namespace: str, run: str, child: ChildName) -> Record | None:
+        """A child by kind and name."""
+        return self._objects.get((namespace, run), {}).get(child)
 
-    def applied(self, uid: str) -> str | None:
-        """Edition of an object that our last apply left; None: not applied since the store began."""
-        return self._applied.get(uid)
+    def set_applied(self, record: Record, digest: str, stamp: str) -> None:
+        """The object as our apply left it."""
+        meta = record.meta
+        applied = Applied(meta.uid, meta.run_uid, meta.edition, digest, stamp)
+        self._applied.setdefault((meta.namespace, meta.run), {})[meta.kind, meta.name] = applied
+
+    def applied(self, namespace: str, run: str, child: ChildName) -> Applied | None:
+        """What our last apply of a child left; None: not applied since the store began, or removed by us."""
+        return self._applied.get((namespace, run), {}).get(child)
+
+    def set_repairs(self, record: Record, repairs: Repairs) -> None:
+        """A child was repaired once more."""
+        meta = record.meta
+        self._repairs.setdefault((meta.namespace, meta.run), {})[meta.kind, meta.name] = repairs
+
+    def repairs(self, namespace: str, run: str, child: ChildName) -> Repairs | None:
+        """Repairs of a child since the store began."""
+        return self._repairs.get((namespace, run), {}).get(child)
+
+    def set_breach(self, head_uid: str, at: datetime) -> None:
+        """Somebody else had opened what closes the family's sandboxes, until this moment of the API server's clock."""
+        self._breaches[head_uid] = at
+
+    def breach(self, head_uid: str) -> datetime | None:
+        """When the network of the family's sandboxes was closed again last."""
+        return self._breaches.get(head_uid)
+
+    def end(self, namespace: str, run: str) -> bool:
+        """The namespace of a family is being deleted, and so its head. Whether that is new."""
+        head = self.run(namespace, run) or self.pool(namespace, batch_of(run))
+        if head is None or head.meta.uid in self._ending:
+            return False
+        self._ending.add(head.meta.uid)
+        return True
+
+    def ending(self, namespace: str, run: str) -> bool:
+        """Whether the family's namespace is being deleted."""
+        head = self.run(namespace, run) or self.pool(namespace, batch_of(run))
+        return head is not None and head.meta.uid in self._ending
 
     def set_told(self, run_uid: str, told: Told) -> None:
         """The learner acknowledged a target."""

@@ -7,6 +7,7 @@ it was decided on. An apply is forced under our one field manager, so its outcom
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +25,10 @@ RETRY_SECONDS = 0.5
 MAX_RETRY_AFTER_SECONDS = 10.0
 PAGE = 500
 MAX_LOG_BYTES = 16_384
+EVENT_SECONDS = 3.0
+"""An Event that is not taken in this time is given up."""
 LEASE = "Lease"
+EVENT = "Event"
 
 PATHS: Mapping[str, tuple[str, str]] = {
     Kind.RUN: (f"apis/{GROUP}/{VERSION}", "spaderuns"),
@@ -39,6 +43,7 @@ PATHS: Mapping[str, tuple[str, str]] = {
     Kind.SERVICE: ("api/v1", "services"),
     Kind.NETWORK_POLICY: ("apis/networking.k8s.io/v1", "networkpolicies"),
     LEASE: ("apis/coordination.k8s.io/v1", "leases"),
+    EVENT: ("apis/events.k8s.io/v1", "events"),
 }
 Object = dict[str, Any]
 CallObserver = Callable[[str, str, str], None]
@@ -67,6 +72,10 @@ class Refused(ApiError):
     """The object or the right to write it is wrong (400, 403, 422): repeating the call cannot help by itself."""
 
     permanent = True
+
+
+class NamespaceEnding(ApiError):
+    """The namespace is being deleted, or is gone: nothing can be made in it any more, and all in it goes."""
 
 
 class Unavailable(ApiError):
@@ -151,8 +160,15 @@ class Kube:
             options["gracePeriodSeconds"] = grace_seconds
         try:
             await self._call("delete", kind, namespace, name, body=options)
-        except (NotFound, Conflict):
+        except (NotFound, Conflict, NamespaceEnding):
             return
+
+    async def post(self, event: Object) -> None:
+        """Create an Event: one attempt with a short deadline. One of that name is there: it was told already."""
+        with suppress(Conflict):
+            await self._call(
+                "create", EVENT, event["metadata"]["namespace"], body=event, attempts=1, seconds=EVENT_SECONDS
+            )
 
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool, lines: int) -> str:
         """Last lines of a container. Raises NotFound when the kubelet has them no longer."""
@@ -175,7 +191,10 @@ class Kube:
         content: str = "application/json",
         accept: str | None = None,
         text: bool = False,
+        attempts: int = ATTEMPTS,
+        seconds: float | None = None,
     ) -> Object:
+        limit = seconds or REQUEST_SECONDS
         root, plural = PATHS[kind]
         steps = [root, *(["namespaces", quote(namespace)] if namespace else []), plural]
         steps += [quote(step) for step in (name, part) if step]
@@ -185,18 +204,18 @@ class Kube:
         data = json.dumps(body) if body is not None else None
         method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
         try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                for attempt in range(ATTEMPTS):
+            async with asyncio.timeout(limit):
+                for attempt in range(attempts):
                     code, answer, wait = await self._once(method, url, query or {}, headers, data, text)
                     self._observe(verb, plural, str(code))
                     if code < 300 and code > 0:
                         return answer
-                    if not (code == 429 or code >= 500 or code == 0) or attempt == ATTEMPTS - 1:
-                        raise _error(doing, code, str(answer.get("message", "")))
+                    if not (code == 429 or code >= 500 or code == 0) or attempt == attempts - 1:
+                        raise _error(doing, code, answer)
                     await asyncio.sleep(wait or RETRY_SECONDS * 2**attempt)
         except TimeoutError:
             self._observe(verb, plural, "timeout")
-            raise Unavailable(doing, 0, f"no answer within {REQUEST_SECONDS:.0f} s") from None
+            raise Unavailable(doing, 0, f"no answer within {limit:.0f} s") from None
         raise AssertionError("every attempt returns, raises or waits")
 
     async def _once(  # noqa: PLR0917  # private, called once
@@ -225,7 +244,12 @@ def _decoded(raw: bytes) -> Object:
     return content if isinstance(content, dict) else {"message": str(content)[:300]}
 
 
-def _error(doing: str, code: int, message: str) -> ApiError:
+def _error(doing: str, code: int, answer: Object) -> ApiError:
+    message = str(answer.get("message", ""))
+    details: Object = answer.get("details") or {}
+    ending = any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or [])
+    if (code == 403 and ending) or (code == 404 and details.get("kind") == "namespaces"):
+        return NamespaceEnding(doing, code, message)
     match code:
         case 404 | 410:
             return NotFound(doing, code, message)

@@ -9,7 +9,7 @@ from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.kube import Kube
 from spade_operator.queue import WorkQueue
-from spade_operator.records import WATCHED, Kind, Record, record_of
+from spade_operator.records import ADOPTED, Kind, Record, record_of
 
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
 METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
@@ -18,9 +18,11 @@ LISTED = tuple(kind for kind in Kind if kind is not Kind.SECRET)
 """All but Secrets. A right to list them would be one to read everybody's. A run's are known from our own applies: now
 and then they are applied once more, which changes nothing unless somebody deleted one.
 """
-UNWATCHED = tuple(kind for kind in LISTED if kind not in WATCHED)
-UNWATCHED_SECONDS = 20.0
-"""How long a NetworkPolicy that somebody deleted or changed may stay so: admitted sandboxes are open meanwhile."""
+OFTEN = tuple(kind for kind in LISTED if kind in ADOPTED)
+"""No watch tells of these. Of NetworkPolicies one does, and they are listed all the same: while one that somebody
+deleted or changed goes unseen, sandboxes are open.
+"""
+OFTEN_SECONDS = 20.0
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
@@ -71,15 +73,13 @@ async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str
         queue_all(facts, queue)
 
 
-async def miss(
-    kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = UNWATCHED_SECONDS
-) -> None:
-    """Look until cancelled whether children that no watch tells of are gone or changed; their runs get a pass."""
+async def miss(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = OFTEN_SECONDS) -> None:
+    """Look until cancelled whether children of these kinds are gone or changed; their families get a pass."""
     while True:
         await asyncio.sleep(seconds)
         before = _editions(facts)
         try:
-            await relist(kube, facts, namespace, UNWATCHED)
+            await relist(kube, facts, namespace, OFTEN)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
         for namespace_and_run in {before[edition] for edition in before.keys() - _editions(facts).keys()}:
@@ -87,5 +87,5 @@ async def miss(
 
 
 def _editions(facts: Facts) -> dict[tuple[str, str], tuple[str, str]]:
-    """Unwatched children that are known, by UID and edition, and the run that each belongs to."""
-    return {(r.meta.uid, r.meta.edition): (r.meta.namespace, r.meta.run) for r in facts.of_kind(*UNWATCHED)}
+    """Children of these kinds that are known, by UID and edition, and the family that each belongs to."""
+    return {(r.meta.uid, r.meta.edition): (r.meta.namespace, r.meta.run) for r in facts.of_kind(*OFTEN)}

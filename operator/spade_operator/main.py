@@ -25,6 +25,7 @@ from spade_operator.lease import Claim, Leadership
 from spade_operator.lists import first_list, miss, queue_all, resync
 from spade_operator.metrics import make_telemetry
 from spade_operator.polling import Poller
+from spade_operator.posting import Poster
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands
 from spade_operator.reconcile.passes import Shop, work
@@ -63,7 +64,9 @@ async def operate(environment: Mapping[str, str]) -> None:
         stack.push_async_callback(poller.close)
         stack.callback(queue.close)
         leadership = Leadership(clock=loop.time)
-        shop = Shop(Hands(kube, facts, leadership, poller, site), queue, telemetry)
+        poster = Poster(kube, telemetry.count_event, settings.identity, loop.time)
+        hands = Hands(kube, facts, leadership, poller, site, tell=poster.tell, count_repair=telemetry.count_repair)
+        shop = Shop(hands, queue, telemetry)
 
         def healthy() -> str:
             silent = loop.time() - poller.last_round
@@ -80,6 +83,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
             miss(kube, facts, queue, site.watch_namespace),
             poller.run(leadership.holds),
+            poster.run(),
             *(work(shop) for _ in range(settings.workers)),
         )  # fmt: skip
 
@@ -114,13 +118,16 @@ class _NoDifferences(kopf.DiffBaseStorage):  # type: ignore[misc]  # kopf has no
 
 
 def _watch(site: Site, memory: Memory) -> Coroutine[Any, Any, None]:
-    """kopf, with nothing of it but the watches: no events posted, no scanning, no finalizers, no annotations."""
+    """kopf, with nothing of it but the watches: no Events of its own, no scanning, no finalizers, no annotations."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
     settings.persistence.diffbase_storage = _NoDifferences()
-    for group, version, plural in (("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments")):
+    for group, version, plural in (
+        ("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments"),
+        ("networking.k8s.io", "v1", "networkpolicies"),
+    ):  # fmt: skip
         settings.watching.label_selectors[group, version, plural] = RUN
     where: dict[str, Any] = {"namespaces": [site.watch_namespace]} if site.watch_namespace else {"clusterwide": True}
     assert handlers.__all__, "importing them registers them with kopf"

@@ -6,6 +6,7 @@ labels and help come from spade_contracts.metrics.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -20,13 +21,23 @@ from spade_contracts.statuses import Outcome, ProofResult
 from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
+from spade_operator.posting import RESULTS
+from spade_operator.reconcile.events import EventType
 from spade_operator.reconcile.figures import STAGES
 from spade_operator.records import BatchRecord, Meta, PodRecord, RunRecord
+from spade_operator.records import Kind as ObjectKind
 from spade_operator.view import SANDBOX_STATES, episodes, sandbox_state
 
 Sample = tuple[tuple[str, ...], float]
 """Values of the labels after namespace and run, and the value."""
-OWN = ("spade_operator_up", "spade_reconcile_seconds", "spade_reconcile_errors_total", "spade_api_requests_total")
+OWN = (
+    "spade_operator_up", "spade_reconcile_seconds", "spade_reconcile_errors_total", "spade_api_requests_total",
+    "spade_events_total", "spade_drift_repairs_total",
+)  # fmt: skip
+APPLIED = (
+    ObjectKind.DEPLOYMENT, ObjectKind.SECRET, ObjectKind.CONFIG_MAP, ObjectKind.SERVICE, ObjectKind.NETWORK_POLICY,
+)  # fmt: skip
+"""Kinds of children that are applied, and so can drift."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +48,41 @@ class Telemetry:
     reconcile_seconds: Histogram
     reconcile_errors: Counter
     api_requests: Counter
+    events: Counter
+    drift_repairs: Counter
 
     def count_call(self, verb: str, resource: str, code: str) -> None:
         """One call to the API server."""
         self.api_requests.labels(verb, resource, code).inc()
+
+    def count_event(self, kind: str, result: str) -> None:
+        """One Event, and what became of it."""
+        self.events.labels(kind, result).inc()
+
+    def count_repair(self, kind: ObjectKind) -> None:
+        """One child that somebody else had changed or deleted."""
+        self.drift_repairs.labels(kind).inc()
 
 
 def make_telemetry(facts: Facts) -> Telemetry:
     """A registry with everything that the operator exports."""
     registry = CollectorRegistry()
     registry.register(FamilyCollector(facts))
-    up, seconds, errors, requests = (metric(name) for name in OWN)
+    up, seconds, errors, requests, events, repairs = (metric(name) for name in OWN)
     Gauge(up.name, up.help, registry=registry).set(1)
-    return Telemetry(
+    telemetry = Telemetry(
         registry,
         Histogram(seconds.name, seconds.help, seconds.labels, buckets=seconds.buckets, registry=registry),
         Counter(errors.name, errors.help, errors.labels, registry=registry),
         Counter(requests.name, requests.help, requests.labels, registry=registry),
+        Counter(events.name, events.help, events.labels, registry=registry),
+        Counter(repairs.name, repairs.help, repairs.labels, registry=registry),
     )
+    for kind, result in product(EventType, RESULTS):
+        telemetry.events.labels(kind, result)
+    for applied in APPLIED:
+        telemetry.drift_repairs.labels(applied)
+    return telemetry
 
 
 class FamilyCollector(Collector):

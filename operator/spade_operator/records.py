@@ -51,8 +51,8 @@ class Kind(StrEnum):
     NETWORK_POLICY = "NetworkPolicy"
 
 
-WATCHED = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT, Kind.POD, Kind.JOB, Kind.DEPLOYMENT)
-"""Kinds whose every event is seen; the others are known from our own writes and from lists."""
+ADOPTED = (Kind.CLAIM, Kind.SECRET, Kind.CONFIG_MAP, Kind.SERVICE, Kind.NETWORK_POLICY)
+"""Kinds of children that a namesake of a deleted head takes over; those of all other kinds are removed first."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ def operator_writes(path: Path, namespace: str, run: str, service_account: str) 
             and event.get("user", {}).get("username") == service_account
             and reference.get("resource") != "leases"
             and reference.get("namespace") == namespace
-            and (name == run or name.startswith(f"{run}-"))
+            # An Event's name begins with that of the object that it is about, and a dot.
+            and (name == run or name.startswith((f"{run}-", f"{run}.")))
         ):
             resource = "/".join(filter(None, (reference.get("resource"), reference.get("subresource"))))
             when = datetime.fromisoformat(event["stageTimestamp"])

@@ -155,7 +155,8 @@ class EnvBatchStatus(Document):
     job_attempt: int = 0
     """Number in the Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
-    """Sandbox pods of a stand-alone batch that passed the probe: pod name → boot id."""
+    """Sandbox pods of a stand-alone batch that passed the probe, of a large pool the first sixteen by name: pod name →
+    boot id."""
     restarts: dict[str, Restarts] = Field(default={}, max_length=8)
     """Of a stand-alone batch, by role."""
     quiet_since: Moment | None = None

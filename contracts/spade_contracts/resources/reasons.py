@@ -94,6 +94,8 @@ class Reason(StrEnum):
     """The beacon could not reach what it must reach, so a closed network would prove nothing."""
     WALL_MISSING = "WallMissing"
     """A wall of the cells failed its self-test in a sandbox pod."""
+    POLICY_CHANGED = "PolicyChanged"
+    """Somebody changed or deleted a NetworkPolicy of the sandboxes; pods that ran meanwhile are replaced and proven."""
     # Readiness of parts
     STARTING = "Starting"
     """Pods are being scheduled or started."""

@@ -200,9 +200,10 @@ class SpadeRunStatus(Document):
     learner_attempt: int = 0
     """Number in the learner Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
-    """Sandbox pods that passed the probe: pod name → boot id."""
+    """Sandbox pods that passed the probe, of a large pool the first sixteen by name: pod name → boot id."""
     engine_restarts_seen: dict[str, int] = Field(default={}, max_length=1000)
-    """Engine pods that were counted: pod name → restarts of its container that the budget has seen."""
+    """Engine pods that were counted, of many the sixteen that were restarted most: pod name → restarts of its container
+    that the budget has seen."""
     quiet_since: Moment | None = None
     """RFC 3339 time since which the pool is larger than its demand."""
     handled_retry: int = 0

@@ -12,6 +12,9 @@ from spade_operator.children.site import Site
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 EVERY_PORT: tuple[int, ...] = ()
+CLOSED = "closed"
+CLOSING = (CLOSED, str(Role.SANDBOX))
+"""Ends of the names of the policies that hold for sandbox pods."""
 
 
 def network_policies(owner: Owner, site: Site) -> list[Manifest]:
@@ -23,7 +26,7 @@ def network_policies(owner: Owner, site: Site) -> list[Manifest]:
     """
     if not site.manage_network_policies:
         return []
-    closed = _policy(owner, "closed", {keys.RUN: owner.name}, ingress=[], egress=[])
+    closed = _policy(owner, CLOSED, {keys.RUN: owner.name}, ingress=[], egress=[])
     return [closed, *(policy for policy in _openings(owner, site) if _selected(policy) & owner.roles)]
 
 

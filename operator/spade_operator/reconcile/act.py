@@ -1,23 +1,33 @@
 """Does what was decided. Every write is preceded by a look at the lease, and its answer is a fact at once."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
-from pydantic import BaseModel
 
 from spade_contracts.errors import InfrastructureFault
-from spade_contracts.labels import GROUP, ISOLATED_GATE, RUN, VERSION
-from spade_contracts.resources import Reason
+from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, RUN, VERSION
+from spade_contracts.resources import EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, Told
 from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Object, Refused
 from spade_operator.lease import Leadership
 from spade_operator.polling import BadAnswer, Poller
+from spade_operator.reconcile.drift import (
+    Drift,
+    drift,
+    is_repair,
+    may_repair,
+    opens_sandboxes,
+    repair_news,
+    repaired,
+    stamp_of,
+)
+from spade_operator.reconcile.events import News, news
 from spade_operator.reconcile.steps import (
     Action,
     Admit,
@@ -28,7 +38,15 @@ from spade_operator.reconcile.steps import (
     SetDeletionCost,
     SetTarget,
 )
-from spade_operator.records import DELETION_COST, Kind, Meta, Record, record_of
+from spade_operator.records import (
+    DELETION_COST,
+    BatchRecord,
+    Kind,
+    Record,
+    RolloutRecord,
+    RunRecord,
+    record_of,
+)
 
 LOG_LINES = 20
 log = logging.getLogger("spade.act")
@@ -36,7 +54,7 @@ log = logging.getLogger("spade.act")
 
 @dataclass(frozen=True)
 class Hands:
-    """What acting needs: the API, the facts that answers go to, the lease, the poller, the installation."""
+    """What acting needs: the API, facts for its answers, the lease, the poller, the installation, and who is told."""
 
     kube: Kube
     facts: Facts
@@ -44,6 +62,9 @@ class Hands:
     poller: Poller
     site: Site
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    tell: Callable[[Iterable[News]], None] = lambda told: None
+    """Posts Events, later and perhaps."""
+    count_repair: Callable[[Kind], None] = lambda kind: None
 
 
 async def act(hands: Hands, actions: tuple[Action, ...]) -> None:
@@ -58,7 +79,7 @@ async def _do(hands: Hands, action: Action) -> None:
         case Create(manifest):
             await _create(hands, manifest)
         case Apply(manifest):
-            hands.facts.set_applied(_learn(hands, manifest, await hands.kube.apply(manifest)))
+            await _apply(hands, manifest)
         case Remove(record, grace_seconds):
             meta = record.meta
             await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
@@ -73,6 +94,34 @@ async def _do(hands: Hands, action: Action) -> None:
             await _set_target(hands, action)
         case FetchLog():
             await _fetch_log(hands, action)
+
+
+async def _apply(hands: Hands, manifest: Object) -> None:
+    """Apply, unless somebody fights over the child and it is too early; what was made good is told."""
+    meta = manifest["metadata"]
+    place = meta["namespace"], meta["labels"][RUN], (Kind(manifest["kind"]), meta["name"])
+    known, applied, before = hands.facts.child(*place), hands.facts.applied(*place), hands.facts.repairs(*place)
+    if is_repair(known, applied, manifest) and not may_repair(before, hands.clock()):
+        return
+    answer = await hands.kube.apply(manifest)
+    record, stamp = _learn(hands, manifest, answer), stamp_of(answer)
+    what = drift(known, applied, manifest, record.meta, stamp)
+    hands.facts.set_applied(record, meta["annotations"][HASH_ANNOTATION], stamp)
+    if what is not None:
+        _report(hands, manifest, record, what, stamp)
+
+
+def _report(hands: Hands, manifest: Object, record: Record, what: Drift, stamp: str) -> None:
+    """Count, log and tell a repair. Sandboxes that lived while their network was open are suspect from now on."""
+    meta, now = record.meta, hands.clock()
+    repairs = repaired(hands.facts.repairs(meta.namespace, meta.run, (meta.kind, meta.name)), now)
+    hands.facts.set_repairs(record, repairs)
+    hands.count_repair(meta.kind)
+    log.warning("%s %s/%s was %s by somebody else and is repaired", meta.kind, meta.namespace, meta.name, what)
+    if opens_sandboxes(manifest, what):
+        hands.facts.set_breach(meta.run_uid, datetime.fromisoformat(stamp) if stamp else now)
+    if repairs.told_at == now:
+        hands.tell((repair_news(meta, what, repairs),))
 
 
 async def _create(hands: Hands, manifest: Object) -> None:
@@ -139,12 +188,17 @@ async def _fetch_log(hands: Hands, action: FetchLog) -> None:
     hands.facts.set_log((meta.uid, action.container, action.restarts), text)
 
 
-async def write_status(hands: Hands, meta: Meta, status: BaseModel) -> None:
-    """Replace an object's status if it is still the version that was decided on.
+async def write_status(
+    hands: Hands,
+    record: RunRecord | BatchRecord | RolloutRecord,
+    status: SpadeRunStatus | EnvBatchStatus | RolloutJobStatus,
+) -> None:
+    """Replace an object's status if it is still the version that was decided on, and tell what is new in it.
 
     Raises Conflict otherwise, after the present version has become a fact; an object that is gone is no error.
     """
     hands.leadership.require()
+    meta = record.meta
     body: Mapping[str, Any] = {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": str(meta.kind),
@@ -166,4 +220,6 @@ async def write_status(hands: Hands, meta: Meta, status: BaseModel) -> None:
     except Refused:
         log.error("status of %s %s/%s was refused: %s", meta.kind, meta.namespace, meta.name, body["status"])
         raise
-    hands.facts.put(record_of(meta.kind, answer))
+    written = record_of(meta.kind, answer)
+    hands.facts.put(written)
+    hands.tell(news(record, status.conditions, written.meta))

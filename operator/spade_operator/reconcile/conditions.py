@@ -4,12 +4,36 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from spade_contracts.resources import Condition, ConditionStatus, EnvBatchStatus, Reason, RolloutJobStatus
+from spade_contracts.resources import (
+    Condition,
+    ConditionStatus,
+    EnvBatchStatus,
+    Reason,
+    RolloutCondition,
+    RolloutJobStatus,
+)
+from spade_operator.reconcile.fit import fitted
 
 MAX_MESSAGE = 2000
 ChildStatus = TypeVar("ChildStatus", EnvBatchStatus, RolloutJobStatus)
 Mark = tuple[ConditionStatus, Reason, str]
 """Status, reason and message of a condition."""
+ON_THE_WAY = frozenset({
+    Reason.PREPARING, Reason.PROBING, Reason.STARTING, Reason.WAITING, Reason.VERIFYING, Reason.JUDGING,
+})  # fmt: skip
+"""Reasons of a False that will pass by itself."""
+AT_REST = frozenset({
+    Reason.RUNNING, Reason.NOT_APPLICABLE, Reason.SUSPENDING, Reason.SUSPENDED_BY_USER, Reason.FINISHED,
+})  # fmt: skip
+"""Reasons of a False that is no fault."""
+
+AT_WORK: Mark = (ConditionStatus.FALSE, Reason.RUNNING, "The Job is at work.")
+"""Of a unit's condition Complete, after what it waited for has come."""
+
+
+def waits(conditions: Sequence[Condition]) -> bool:
+    """Whether a unit's condition Complete tells of a refusal of its Job."""
+    return any(c.type == RolloutCondition.COMPLETE and c.reason == Reason.WAITING for c in conditions)
 
 
 def set_conditions(
@@ -35,4 +59,4 @@ def with_conditions(before: ChildStatus, marks: Mapping[Any, Mark], generation: 
     """A child's status with these conditions."""
     conditions = set_conditions(before.conditions, marks, generation, now)
     update = {"conditions": tuple(conditions.values()), "observed_generation": generation}
-    return before.model_copy(update=update)
+    return fitted(before.model_copy(update=update))

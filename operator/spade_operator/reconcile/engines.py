@@ -7,6 +7,7 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
+from spade_operator.reconcile.fit import comparable, tracked
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import position
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
@@ -37,10 +38,10 @@ def _count(seen: Observed) -> tuple[int, dict[str, int]]:
     """Engines lost or restarted since the last count, and the new count: pod name → container restarts."""
     before = seen.status.engine_restarts_seen
     counted = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
-    restarted = sum(max(0, number - before.get(name, 0)) for name, number in counted.items())
+    restarted = sum(max(0, number - before.get(name, 0)) for name, number in comparable(before, counted).items())
     gone = sum(1 for name in before if name not in counted)
     surplus = max(0, len(before) - seen.spec.engine.replicas)
-    return restarted + max(0, gone - surplus), counted
+    return restarted + max(0, gone - surplus), tracked(counted)
 
 
 def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:

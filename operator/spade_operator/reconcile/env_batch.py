@@ -8,12 +8,15 @@ from spade_operator.children.design import design_job
 from spade_operator.children.names import design_job_name
 from spade_operator.children.owner import Parent
 from spade_operator.reconcile.canaries import unsound_gate
-from spade_operator.reconcile.conditions import with_conditions
+from spade_operator.reconcile.conditions import AT_WORK, Mark, waits, with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
 from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
 from spade_operator.records import BatchRecord
+
+BEFORE_THE_END = (BatchCondition.GENERATED, BatchCondition.VERIFIED, BatchCondition.COMPLETE)
+NOTHING = "The batch came to nothing; the condition Failed says why."
 
 
 def finished(status: EnvBatchStatus) -> bool:
@@ -46,10 +49,15 @@ def _status(batch: BatchRecord, progress: Progress[DesignSummary], now: datetime
     if progress.result is not None and progress.pod is not None:
         return _result(batch, progress.result, *work_times(progress.pod), now)
     if progress.failure:
-        marks = {BatchCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)}
-        return with_conditions(before, marks, batch.meta.generation, now)
+        failed: dict[BatchCondition, Mark] = dict.fromkeys(
+            BEFORE_THE_END, (ConditionStatus.FALSE, Reason.JOB_FAILED, NOTHING)
+        )
+        failed[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)
+        return with_conditions(before, failed, batch.meta.generation, now)
     if progress.attempt is not None:
-        return before.model_copy(update={"job_attempt": progress.attempt})
+        before = before.model_copy(update={"job_attempt": progress.attempt})
+    if progress.working and waits(before.conditions):
+        return with_conditions(before, {BatchCondition.COMPLETE: AT_WORK}, batch.meta.generation, now)
     return before
 
 
@@ -73,6 +81,8 @@ def _result(
     )
     unsound = unsound_gate(summary.canaries, summary.let_through, summary.storage_uri)
     if unsound is not None:
+        nothing: Mark = (ConditionStatus.FALSE, Reason.GATE_FALSE_ACCEPT, NOTHING)
+        unsound |= {BatchCondition.GENERATED: nothing, BatchCondition.COMPLETE: nothing}
         return with_conditions(filled, unsound, batch.meta.generation, now)
     words = f"{summary.accepted} of {summary.requested} slots have an accepted program."
     marks = {
@@ -81,6 +91,7 @@ def _result(
     }
     if summary.accepted:
         marks[BatchCondition.COMPLETE] = (ConditionStatus.TRUE, Reason.FINISHED, words)
+        marks[BatchCondition.FAILED] = (ConditionStatus.FALSE, Reason.FINISHED, words)
     else:
         main = max(summary.rejected, key=lambda key: summary.rejected[key], default="none")
         text = (
@@ -88,5 +99,6 @@ def _result(
             f"in {summary.storage_uri}. A retry would meet them again: make a SpadeRun of another name with a model "
             f"that writes such programs, or with another seed, more designer attempts or more tokens."
         )
+        marks[BatchCondition.COMPLETE] = (ConditionStatus.FALSE, Reason.ALL_REJECTED, NOTHING)
         marks[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.ALL_REJECTED, text)
     return with_conditions(filled, marks, batch.meta.generation, now)

@@ -2,7 +2,9 @@
 
 A pod is judged by its own status port before its first program, against the beacon's positive control. The verdict is
 written into the pod as its readiness gate, together with the boot it is for. A pod that is not at that boot any more
-is replaced: a container restarted in a used pod cannot be trusted with its own probe.
+is replaced: a container restarted in a used pod cannot be trusted with its own probe. So is an admitted pod that lived
+while its NetworkPolicies were changed or gone: it may have found a way out. One that was not admitted yet ran nothing,
+and its probe is still to come or was of the network as it is again.
 """
 
 from dataclasses import dataclass
@@ -12,9 +14,12 @@ from spade_contracts.isolation import TargetKind
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
+from spade_operator.children.names import child_name
+from spade_operator.children.policies import CLOSING
+from spade_operator.reconcile.fit import MAX_TRACKED
 from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Action, Admit, Remove, Step, Wanted, is_false, is_true
-from spade_operator.records import PodRecord
+from spade_operator.records import Kind, PodRecord
 
 PROBE_AGAIN_SECONDS = 60.0
 """Age at which a pod that failed is replaced by a fresh one, which may find a mended network."""
@@ -25,8 +30,16 @@ WITHOUT_CONTROL = frozenset({TargetKind.NEIGHBOUR.value, TargetKind.BEACON.value
 """Kinds that the beacon cannot try: it is one of them, and starts before there is a neighbour."""
 
 
-FINDINGS = frozenset({Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED})
+FINDINGS = frozenset({
+    Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED, Reason.POLICY_CHANGED,
+})  # fmt: skip
 """What holds the run back until a fresh pod is proven."""
+
+
+OPENED = (
+    "A NetworkPolicy of the sandboxes was changed or deleted by somebody else and has been applied again; sandbox pods "
+    "that ran programs meanwhile are replaced and proven anew."
+)
 
 
 @dataclass(frozen=True)
@@ -116,10 +129,15 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
     actions: list[Action] = []
     admitted: dict[str, str] = {}
     refused: list[Verdict] = []
+    suspects = 0
+    closed_at = _closed_at(seen)
     for pod in seen.pods_of(Role.SANDBOX):
         status = seen.answer(pod, SandboxStatus)
         if pod.admitted_boot:
-            if pod.restarts > pod.admitted_restarts or (status is not None and status.boot_id != pod.admitted_boot):
+            if closed_at is not None and pod.meta.created_at is not None and pod.meta.created_at < closed_at:
+                actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
+                suspects += 1
+            elif pod.restarts > pod.admitted_restarts or (status is not None and status.boot_id != pod.admitted_boot):
                 actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
             else:
                 admitted[pod.meta.name] = pod.admitted_boot
@@ -134,20 +152,33 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
             refused.append(verdict)
     if control.refused and beacon is not None and _age(beacon, now) > PROBE_AGAIN_SECONDS + CONTROL_PATIENCE_SECONDS:
         actions.append(Remove(beacon, DISCARD_GRACE_SECONDS))
+    if suspects:
+        refused.append(Verdict(reason=Reason.POLICY_CHANGED, message=OPENED))
     condition = _condition(seen, admitted, refused)
-    lost = _lost(seen, admitted)
+    lost = max(0, _lost(seen, admitted) - suspects)
     started = Role.ENGINE in seen.deployments
     blocks = condition.reason in FINDINGS or (not admitted and not started)
     return Step(
         actions=tuple(actions),
         conditions=(condition,),
-        status={"admitted": admitted},
+        status={"admitted": {name: admitted[name] for name in sorted(admitted)[:MAX_TRACKED]}},
         restarts={Role.SANDBOX: lost} if lost else {},
         phase=Phase.STARTING if blocks else None,
         doing="proving the isolation of the sandboxes" if blocks else "",
         blocks=blocks,
         wake_after_seconds=5.0 if blocks else None,
     )
+
+
+def _closed_at(seen: AnyPicture) -> datetime | None:
+    """Since when the sandboxes' network has been closed without a gap, as far as anything tells of one.
+
+    A policy that is younger than a pod was made anew, which is seen even if no operator ran when it was deleted.
+    """
+    family = seen.owner.name
+    policies = (seen.others.get((Kind.NETWORK_POLICY, child_name(family, what))) for what in CLOSING)
+    times = [p.meta.created_at for p in policies if p is not None and p.meta.created_at is not None]
+    return max((*times, *([seen.breached_at] if seen.breached_at is not None else [])), default=None)
 
 
 def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
@@ -164,10 +195,14 @@ def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict
 
 
 def _lost(seen: AnyPicture, admitted: dict[str, str]) -> int:
-    """Admitted pods that went, or are at another boot, beyond those that scaling down removed."""
+    """Admitted pods that went, or are at another boot, beyond those that scaling down removed; of a large pool those
+    of the pods that status names."""
     before = seen.head.status.admitted
     gone = sum(1 for name, boot in before.items() if admitted.get(name) != boot)
     deployment = seen.deployments.get(Role.SANDBOX)
+    if deployment is not None and len(before) >= MAX_TRACKED:
+        # Which pods a smaller pool gave up is not known: so many as are missing now were lost.
+        return min(gone, max(0, deployment.replicas - len(admitted)))
     surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0
     return max(0, gone - surplus)
 

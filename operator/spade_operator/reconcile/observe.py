@@ -5,6 +5,7 @@ It is the only input of its decision besides the clock.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -19,7 +20,7 @@ from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.reconcile.steps import Action, Apply
 from spade_operator.records import (
-    WATCHED,
+    ADOPTED,
     BatchRecord,
     DeploymentRecord,
     JobRecord,
@@ -42,8 +43,8 @@ class Picture(Generic[Head_co]):
     """The head of a family (a run, or a stand-alone EnvBatch) and all that is known of its children.
 
     They carry its UID; what else has its label is not ours to touch.
-    Watched children of a deleted namesake are in `leftovers`.
-    Unwatched ones (Secrets, Services, policies) are simply applied again: they get the new head as their owner.
+    Pods, Jobs and Deployments of a deleted namesake, and its units, are in `leftovers`.
+    Secrets, Services, policies and the like are simply applied again: they get the new head as their owner.
     """
 
     site: Site
@@ -65,6 +66,8 @@ class Picture(Generic[Head_co]):
     told: Told | None
     applied: Mapping[str, str]
     """By UID of a child: its edition when we applied it last."""
+    breached_at: datetime | None = None
+    """Until when somebody else had opened what closes the sandboxes' network."""
 
     @property
     def owner(self) -> Owner:
@@ -179,10 +182,11 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         pods=pods,
         jobs={r.meta.name: r for r in own if isinstance(r, JobRecord)},
         deployments={r.meta.role: r for r in own if isinstance(r, DeploymentRecord) and r.meta.role is not None},
-        others={(r.meta.kind, r.meta.name): r for r in own if r.meta.kind not in WATCHED},
-        leftovers=tuple(r for r in children if r.meta.kind in WATCHED and r.meta.run_uid not in ("", uid)),
+        others={(r.meta.kind, r.meta.name): r for r in own if r.meta.kind in ADOPTED},
+        leftovers=tuple(r for r in children if r.meta.kind not in ADOPTED and r.meta.run_uid not in ("", uid)),
         polls=polls,
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
         told=facts.told(uid),
-        applied={r.meta.uid: edition for r in own if (edition := facts.applied(r.meta.uid)) is not None},
+        applied={a.uid: a.edition for r in own if (a := facts.applied(namespace, name, (r.meta.kind, r.meta.name)))},
+        breached_at=facts.breach(uid),
     )

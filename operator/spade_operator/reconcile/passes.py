@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
 from spade_operator.keys import Key, child_keys, run_key
-from spade_operator.kube import Conflict, NotFound, Refused
+from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands, act, write_status
@@ -50,6 +50,10 @@ async def work(shop: Shop) -> None:
             # Somebody else wrote first, or the object went; that is no fault, and the fresh fact is here or coming.
             log.info("%s %s/%s looks again: %s", key.kind, key.namespace, key.name, error)
             shop.queue.add_after(key, CONFLICT_SECONDS)
+        except NamespaceEnding as error:
+            if shop.hands.facts.end(key.namespace, key.run):
+                log.info("%s %s/%s ends with its namespace: %s", key.kind, key.namespace, key.name, error)
+                shop.queue.add(run_key(key.namespace, key.run))
         except Exception as error:
             # The one border where a pass may end in any error: it is counted, told, and tried again with back-off.
             failed = True
@@ -67,6 +71,9 @@ async def reconcile(shop: Shop, key: Key) -> float | None:
     """One pass; seconds until the next one at the latest, or None."""
     if not shop.hands.leadership.holds():
         return None
+    if shop.hands.facts.ending(key.namespace, key.run):
+        await _ending(shop, key)
+        return None
     if key.kind is Kind.RUN:
         return await _run(shop, key)
     return await (_pool(shop, key) if key.alone else _child(shop, key))
@@ -83,10 +90,10 @@ async def _run(shop: Shop, key: Key) -> float | None:
     except Refused as error:
         shown = run_refused(seen, error, hands.clock())
         if shown != seen.status:
-            await write_status(hands, seen.run.meta, shown)
+            await write_status(hands, seen.run, shown)
         raise
     if decision.status != seen.status:
-        await write_status(hands, seen.run.meta, decision.status)
+        await write_status(hands, seen.run, decision.status)
         # The answer is a fact already, so its watch event is no news: who depends on it is asked here.
         for concerned in (key, *child_keys(hands.facts, key)):
             shop.queue.add(concerned)
@@ -112,7 +119,7 @@ async def _gone(shop: Shop, key: Key) -> float | None:
     """A deleted head of a family frees its pods at once; owner references see to the rest."""
     try:
         found = await shop.hands.kube.get(key.kind, key.namespace, key.name)
-    except NotFound:
+    except (NotFound, NamespaceEnding):
         pass
     else:
         record = record_of(key.kind, found)
@@ -122,8 +129,14 @@ async def _gone(shop: Shop, key: Key) -> float | None:
     await act(shop.hands, releases(_ours(shop, key)))
     if any(record.meta.kind in COMPUTE for record in _ours(shop, key)):
         return GONE_AGAIN_SECONDS
-    shop.hands.facts.drop_unwatched(key.namespace, key.run)
+    shop.hands.facts.drop_adopted(key.namespace, key.run)
     return None
+
+
+async def _ending(shop: Shop, key: Key) -> None:
+    """Nothing can be made in the namespace any more: the pods go at once, and then nothing is done until it is gone."""
+    if key == run_key(key.namespace, key.run):
+        await act(shop.hands, releases(_ours(shop, key)))
 
 
 def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:
@@ -165,9 +178,9 @@ async def _finish(
     except Refused as error:
         shown = unit_refused(record, error, shop.hands.clock())
         if shown != record.status:
-            await write_status(shop.hands, record.meta, shown)
+            await write_status(shop.hands, record, shown)
         raise
     if status == record.status:
         return False
-    await write_status(shop.hands, record.meta, status)
+    await write_status(shop.hands, record, status)
     return True

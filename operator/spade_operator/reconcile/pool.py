@@ -14,6 +14,7 @@ from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.names import verify_job_name
 from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.isolation import isolation
+from spade_operator.reconcile.last_words import POOL_PARTS, anew, last_words, resumed
 from spade_operator.reconcile.observe import ObservedPool
 from spade_operator.reconcile.release import releases, remaining, removals
 from spade_operator.reconcile.restarts import spent
@@ -22,8 +23,8 @@ from spade_operator.reconcile.status import joined_pool
 from spade_operator.reconcile.steps import Action, Step, Wanted, is_false, is_true
 from spade_operator.reconcile.verification import current_attempt, verification
 
-NEEDS_PODS = (BatchCondition.ISOLATED, BatchCondition.SANDBOXES_READY)
-"""What is said of pods, and so cannot hold without them."""
+RUNNING = "The programs are yet to be verified."
+PAUSED = "The batch is suspended; its pods are given back."
 NOT_GENERATED = is_false(BatchCondition.GENERATED, Reason.NOT_APPLICABLE, "The programs exist; none is generated.")
 
 
@@ -70,11 +71,10 @@ def _end(seen: ObservedPool, now: datetime) -> Step:
         end = _over(seen, "failed", Reason.RESTART_BUDGET_SPENT)
         spent_up = is_true(BatchCondition.FAILED, Reason.RESTART_BUDGET_SPENT, message)
         return replace(end, conditions=(spent_up, *end.conditions))
-    running = "The programs are yet to be verified."
     return Step(
         conditions=(
             NOT_GENERATED,
-            is_false(BatchCondition.COMPLETE, Reason.RUNNING, running),
+            is_false(BatchCondition.COMPLETE, Reason.RUNNING, RUNNING),
             is_false(BatchCondition.FAILED, Reason.RUNNING),
         ),
         status={
@@ -87,9 +87,15 @@ def _end(seen: ObservedPool, now: datetime) -> Step:
 def _over(seen: ObservedPool, doing: str, reason: Reason) -> Step:
     """Nothing is left to do: the pods go, the claim stays. What was false keeps its own reason: it may be the cause."""
     gone = f"The batch is {doing}; its pods were given back."
+    kinds = (*POOL_PARTS, BatchCondition.VERIFIED) if doing == "failed" else POOL_PARTS
+    other = BatchCondition.COMPLETE if doing == "failed" else BatchCondition.FAILED
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
-        conditions=tuple(is_false(kind, reason, gone) for kind in NEEDS_PODS if seen.holds(kind)),
+        conditions=(
+            *last_words(seen, kinds, reason, gone),
+            is_false(other, reason, gone),
+            is_false(BatchCondition.SUSPENDED, reason, f"The batch is {doing}; there is nothing to suspend."),
+        ),
         status={"admitted": {}, "quiet_since": None},
         doing=doing,
         blocks=True,
@@ -101,7 +107,12 @@ def _taken_up(seen: ObservedPool) -> Step:
     retry = seen.head.spec.retry
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
-        conditions=(is_false(BatchCondition.FAILED, Reason.RUNNING, f"Taken up by retry {retry}."),),
+        conditions=(
+            is_false(BatchCondition.FAILED, Reason.RUNNING, f"Taken up by retry {retry}."),
+            is_false(BatchCondition.COMPLETE, Reason.RUNNING, RUNNING),
+            is_false(BatchCondition.SUSPENDED, Reason.RUNNING),
+            *anew(seen, (*POOL_PARTS, BatchCondition.VERIFIED), "The batch is taken up again."),
+        ),
         status={
             "handled_retry": retry,
             "job_attempt": 0,
@@ -117,7 +128,7 @@ def _suspend(seen: ObservedPool, now: datetime) -> Step:
     """Free every pod while the batch is suspended; programs that were judged keep their verdicts."""
     wanted = seen.head.spec.suspend or Suspend.NEVER
     if wanted is Suspend.NEVER:
-        return Step(conditions=(is_false(BatchCondition.SUSPENDED, Reason.RUNNING),))
+        return Step(conditions=(is_false(BatchCondition.SUSPENDED, Reason.RUNNING), *resumed(seen, POOL_PARTS)))
     attempt = current_attempt(seen)
     begun = verify_job_name(seen.head.meta.name, attempt) in seen.jobs
     if wanted is Suspend.AT_BOUNDARY and begun:
@@ -127,7 +138,8 @@ def _suspend(seen: ObservedPool, now: datetime) -> Step:
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
         conditions=(
             _suspended(remaining(seen.pods)),
-            *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in (*NEEDS_PODS, BatchCondition.VERIFIED)),
+            *(is_false(kind, Reason.SUSPENDED_BY_USER, PAUSED) for kind in (*POOL_PARTS, BatchCondition.VERIFIED)),
+            *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in (BatchCondition.COMPLETE, BatchCondition.FAILED)),
         ),
         # A Job of the old name may take a while to go; the next one must not wait for it.
         status={"admitted": {}, "quiet_since": None, "job_attempt": attempt + (1 if begun else 0)},

@@ -45,7 +45,10 @@ def unit_refused(
     """The status of an EnvBatch or RolloutJob whose Job was refused: failed if it is invalid, else waiting."""
     mark: dict[str, Mark] = {RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.WAITING, str(error))}
     if error.code in INVALID_CODES:
-        mark = {RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.INVALID_SPEC, str(error))}
+        mark = {
+            RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.INVALID_SPEC, "The Job was refused."),
+            RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.INVALID_SPEC, str(error)),
+        }
     if isinstance(record, BatchRecord):
         return with_conditions(record.status, mark, record.meta.generation, now)
     return with_conditions(record.status, mark, record.meta.generation, now)

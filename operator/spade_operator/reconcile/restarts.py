@@ -11,6 +11,7 @@ from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import SpadeRunSpec
 from spade_operator.reconcile.causes import cause_of
 from spade_operator.reconcile.figures import without_attempts, without_canaries
+from spade_operator.reconcile.last_words import RUN_PARTS, anew, last_words
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
@@ -23,8 +24,6 @@ READINESS = {
     Role.LEARNER: RunCondition.LEARNER_READY,
 }
 """Condition of each role with a budget; its message holds the latest cause."""
-NEEDS_PODS = (RunCondition.ISOLATED, *READINESS.values(), RunCondition.WEIGHTS_VERIFIED)
-"""What is said of pods, and so cannot hold without them."""
 
 
 def budget(spec: SpadeRunSpec, role: Role) -> int:
@@ -78,14 +77,15 @@ def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
 
 
 def _stays_failed(seen: Observed, condition: Wanted) -> Step:
-    standing = (kind for kind in NEEDS_PODS if seen.holds(kind))
+    reason, trained = condition.reason, f"{seen.status.rollout} of {seen.spec.rollouts} rollouts are trained."
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
         conditions=(
             condition,
-            is_false(RunCondition.PROGRESSING, condition.reason, "The run has failed."),
-            # What was false before keeps its own reason, which may be the cause of the failure.
-            *(is_false(kind, condition.reason, "The run has failed; its pods were given back.") for kind in standing),
+            is_false(RunCondition.PROGRESSING, reason, "The run has failed."),
+            *last_words(seen, RUN_PARTS, reason, "The run has failed; its pods were given back."),
+            is_false(RunCondition.SUSPENDED, reason, "The run has failed; there is nothing to suspend."),
+            is_false(RunCondition.COMPLETE, reason, f"The run has failed; {trained}"),
         ),
         status={"admitted": {}, "engine_restarts_seen": {}, "quiet_since": None},
         phase=Phase.FAILED,
@@ -109,7 +109,11 @@ def _taken_up(seen: Observed) -> Step:
             *(Remove(child) for child in broken),
             *releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
         ),
-        conditions=(is_false(RunCondition.FAILED, Reason.RUNNING, f"Taken up by retry {seen.spec.retry}."),),
+        conditions=(
+            is_false(RunCondition.FAILED, Reason.RUNNING, f"Taken up by retry {seen.spec.retry}."),
+            is_false(RunCondition.SUSPENDED, Reason.RUNNING),
+            *anew(seen, RUN_PARTS, "The run is taken up again."),
+        ),
         status={
             "handled_retry": seen.spec.retry,
             "restarts": refilled,

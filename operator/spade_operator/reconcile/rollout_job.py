@@ -7,12 +7,14 @@ from spade_contracts.statuses import PlaySummary
 from spade_operator.children.names import play_job_name
 from spade_operator.children.owner import Parent
 from spade_operator.children.play import play_job
-from spade_operator.reconcile.conditions import with_conditions
+from spade_operator.reconcile.conditions import AT_WORK, Mark, waits, with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
 from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
 from spade_operator.records import RolloutRecord
+
+NOTHING = "The plays came to nothing; the condition Failed says why."
 
 
 def finished(status: RolloutJobStatus) -> bool:
@@ -45,10 +47,15 @@ def _status(rollout: RolloutRecord, progress: Progress[PlaySummary], now: dateti
     if progress.result is not None and progress.pod is not None:
         return _result(rollout, progress.result, *work_times(progress.pod), now)
     if progress.failure:
-        marks = {RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)}
+        marks: dict[RolloutCondition, Mark] = {
+            RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.JOB_FAILED, NOTHING),
+            RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure),
+        }
         return with_conditions(before, marks, rollout.meta.generation, now)
     if progress.attempt is not None:
-        return before.model_copy(update={"job_attempt": progress.attempt})
+        before = before.model_copy(update={"job_attempt": progress.attempt})
+    if progress.working and waits(before.conditions):
+        return with_conditions(before, {RolloutCondition.COMPLETE: AT_WORK}, rollout.meta.generation, now)
     return before
 
 
@@ -73,7 +80,10 @@ def _result(
         }
     )
     words = f"{sum(summary.outcomes.values())} of {summary.planned} episodes are accounted for."
-    marks = {RolloutCondition.COMPLETE: (ConditionStatus.TRUE, Reason.FINISHED, words)}
+    marks = {
+        RolloutCondition.COMPLETE: (ConditionStatus.TRUE, Reason.FINISHED, words),
+        RolloutCondition.FAILED: (ConditionStatus.FALSE, Reason.FINISHED, words),
+    }
     return with_conditions(filled, marks, rollout.meta.generation, now)
 
 

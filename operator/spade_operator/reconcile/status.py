@@ -15,6 +15,7 @@ from spade_contracts.resources import (
 )
 from spade_contracts.resources.run_parts import Restarts
 from spade_operator.reconcile.conditions import set_conditions
+from spade_operator.reconcile.fit import fitted
 from spade_operator.reconcile.steps import Step, Wanted, is_false
 
 IDLE = frozenset({Phase.PENDING, Phase.PREPARING, Phase.STARTING})
@@ -51,7 +52,7 @@ def joined(before: SpadeRunStatus, steps: Sequence[Step], generation: int, now: 
         "doing": words[-1][:256] if words else before.doing,
         "conditions": joined_conditions(before.conditions, wanted, generation, now),
     }
-    return before.model_copy(update=fields)
+    return fitted(before.model_copy(update=fields))
 
 
 def joined_pool(before: EnvBatchStatus, steps: Sequence[Step], generation: int, now: datetime) -> EnvBatchStatus:
@@ -67,7 +68,7 @@ def joined_pool(before: EnvBatchStatus, steps: Sequence[Step], generation: int, 
         "doing": words[-1][:256] if words else before.doing,
         "conditions": joined_conditions(before.conditions, wanted, generation, now),
     }
-    return before.model_copy(update=fields)
+    return fitted(before.model_copy(update=fields))
 
 
 def _counted(before: Mapping[str, Restarts], steps: Sequence[Step]) -> dict[str, Restarts]:

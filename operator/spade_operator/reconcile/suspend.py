@@ -5,10 +5,11 @@ from datetime import datetime
 from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
 from spade_contracts.statuses import LearnerState
 from spade_operator.children.names import learner_job_name
+from spade_operator.reconcile.last_words import RUN_PARTS, resumed
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, begun, position
 from spade_operator.reconcile.release import releases, remaining
-from spade_operator.reconcile.steps import Step, is_false, is_true
+from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
 
 
 def at_boundary(seen: Observed) -> bool:
@@ -28,7 +29,7 @@ def suspended_now(seen: Observed) -> bool:
 def suspend(seen: Observed, now: datetime) -> Step:
     """Free every pod while the run is suspended; on resume the later policies make what is missing."""
     if seen.spec.suspend is Suspend.NEVER:
-        return Step(conditions=(is_false(RunCondition.SUSPENDED, Reason.RUNNING),))
+        return Step(conditions=(is_false(RunCondition.SUSPENDED, Reason.RUNNING), *resumed(seen, RUN_PARTS)))
     if not suspended_now(seen):
         waiting = "The run gives its pods back after the rollout in work."
         return Step(conditions=(is_false(RunCondition.SUSPENDED, Reason.SUSPENDING, waiting),))
@@ -37,14 +38,19 @@ def suspend(seen: Observed, now: datetime) -> Step:
         condition = is_false(RunCondition.SUSPENDED, Reason.SUSPENDING, "Pods are being given back.")
     else:
         condition = is_true(RunCondition.SUSPENDED, Reason.SUSPENDED_BY_USER, "Set spec.suspend: Never to go on.")
-    idle = (
-        RunCondition.ISOLATED, RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY,
-        RunCondition.WEIGHTS_VERIFIED, RunCondition.PROGRESSING,
-    )  # fmt: skip
+    trained = f"{seen.status.rollout} of {seen.spec.rollouts} rollouts are trained."
+    accepted = seen.condition(RunCondition.ACCEPTED)
+    unprepared = accepted is not None and accepted.reason == Reason.PREPARING
     had_learner = learner_job_name(seen.run.meta.name, seen.status.learner_attempt) in seen.jobs
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()), keep_worker_jobs=True),
-        conditions=(condition, *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in idle)),
+        conditions=(
+            condition,
+            *(_idle(kind) for kind in (*RUN_PARTS, RunCondition.PROGRESSING)),
+            *((_idle(RunCondition.ACCEPTED),) if unprepared else ()),
+            is_false(RunCondition.COMPLETE, Reason.SUSPENDED_BY_USER, f"The run is suspended; {trained}"),
+            is_false(RunCondition.FAILED, Reason.SUSPENDED_BY_USER),
+        ),
         status={
             "admitted": {},
             "engine_restarts_seen": {},
@@ -57,3 +63,7 @@ def suspend(seen: Observed, now: datetime) -> Step:
         doing="suspended",
         blocks=True,
     )
+
+
+def _idle(kind: RunCondition) -> Wanted:
+    return is_false(kind, Reason.SUSPENDED_BY_USER, "The run is suspended; its pods are given back.")

@@ -59,6 +59,8 @@ class Progress(Generic[Summary]):
     failure: str = ""
     """Why the unit failed for good."""
     wake_after_seconds: float | None = None
+    working: bool = False
+    """A Job of it is there and has not ended."""
 
 
 def attempt_number(written: int, retry: int) -> int:
@@ -109,7 +111,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         if left > 0:
             return Progress(wake_after_seconds=left)
         return Progress((Remove(job),), attempt=attempt + 1)
-    return Progress()
+    return Progress(working=True)
 
 
 def _start(seen: AnyPicture, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:

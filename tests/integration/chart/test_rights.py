@@ -89,6 +89,8 @@ def may(server: ApiServer, verb: str, resource: str, where: str = "runs") -> boo
         ("update", "spaderuns.spade.dev/status"),
         ("create", "envbatches.spade.dev"),
         ("delete", "rolloutjobs.spade.dev"),
+        ("watch", "networkpolicies.networking.k8s.io"),
+        ("create", "events.events.k8s.io"),
     ],
 )
 def test_the_operator_may(installed: ApiServer, verb: str, resource: str) -> None:
@@ -114,6 +116,11 @@ def test_the_operator_may(installed: ApiServer, verb: str, resource: str) -> Non
         ("create", "rolebindings.rbac.authorization.k8s.io"),
         ("patch", "runtimeclasses.node.k8s.io"),
         ("update", "leases.coordination.k8s.io"),
+        ("delete", "networkpolicies.networking.k8s.io"),
+        ("list", "events.events.k8s.io"),
+        ("patch", "events.events.k8s.io"),
+        ("delete", "events.events.k8s.io"),
+        ("create", "events"),
     ],
 )
 def test_the_operator_may_not(installed: ApiServer, verb: str, resource: str) -> None:

@@ -45,6 +45,7 @@ class Stage:
     log: Path
     kubeconfig: Path
     """With the rights that the chart gives the operator, and no others."""
+    resync_seconds: int = 30
 
     async def create_run(self, name: str = "mini", **spec: Any) -> Object:
         """A SpadeRun with the smallest spec and these fields over it."""
@@ -79,6 +80,15 @@ class Stage:
     async def items(self, kind: str) -> tuple[Object, ...]:
         """All objects of a kind here."""
         return (await self.kube.list(kind, self.namespace)).items
+
+    def events(self, name: str = "mini") -> list[Object]:
+        """Events about an object, in their order."""
+        listed = self.server.kubectl(
+            "get", "events.events.k8s.io", "-n", self.namespace, "-o", "json", "--sort-by=.eventTime"
+        )
+        assert listed.returncode == 0, listed.stderr
+        items: list[Object] = json.loads(listed.stdout)["items"]
+        return [item for item in items if item["regarding"]["name"] == name]
 
     async def until_none(self, *kinds: Kind, seconds: float = 20) -> None:
         """No object of these kinds is here, as the API server has it."""
@@ -149,7 +159,7 @@ class Stage:
             "SPADE_SITE": str(self.site_file),
             "SPADE_HTTP_HOST": "127.0.0.1",
             "SPADE_HTTP_PORT": str(http_port or self.http_port),
-            "SPADE_RESYNC_SECONDS": "30",
+            "SPADE_RESYNC_SECONDS": str(self.resync_seconds),
             "SPADE_LEASE_SECONDS": "4",
         }
         with self.log.open("ab") as log:

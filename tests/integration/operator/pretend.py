@@ -26,7 +26,7 @@ from spade_contracts.statuses import (
     VerifySummary,
 )
 from spade_contracts.tokens import Door, derive_token
-from spade_operator.kube import Conflict, Kube, NotFound, Object
+from spade_operator.kube import Conflict, Kube, NamespaceEnding, NotFound, Object
 from spade_operator.records import Kind
 
 TICK_SECONDS = 0.05
@@ -47,7 +47,7 @@ class PretendCluster:
                 for part in (self._deployments, self._jobs, self._pods):
                     try:
                         await part()
-                    except (Conflict, NotFound):
+                    except (Conflict, NotFound, NamespaceEnding):
                         continue
                 await asyncio.sleep(TICK_SECONDS)
         finally:

@@ -11,7 +11,7 @@ from spade_operator.facts import Facts
 from spade_operator.kube import Conflict, NotFound, Object, Refused
 from spade_operator.lease import Leadership, NotLeading
 from spade_operator.reconcile.act import Hands, act, write_status
-from spade_operator.reconcile.steps import Admit, Apply, Create, FetchLog, Remove, SetDeletionCost
+from spade_operator.reconcile.steps import Admit, Create, FetchLog, Remove, SetDeletionCost
 from spade_operator.records import Kind
 
 
@@ -73,7 +73,7 @@ def test_nothing_is_written_without_the_lease() -> None:
     with pytest.raises(NotLeading):
         asyncio.run(act(hands(server, leads=False), (Create(MANIFEST),)))
     with pytest.raises(NotLeading):
-        asyncio.run(write_status(hands(server, leads=False), p.run_record().meta, SpadeRunStatus()))
+        asyncio.run(write_status(hands(server, leads=False), p.run_record(), SpadeRunStatus()))
     assert server.writes == []
 
 
@@ -83,7 +83,7 @@ async def test_lease_lost_between_two_actions_stops_the_second() -> None:
     able = hands(server)
     able.leadership.clock = lambda: next(clock)
     with pytest.raises(NotLeading):
-        await act(able, (Apply(MANIFEST), Apply(MANIFEST)))
+        await act(able, (Create(MANIFEST), Create(MANIFEST)))
     assert len(server.writes) == 1
 
 
@@ -125,7 +125,7 @@ async def test_deletes_and_patches_name_the_uid() -> None:
 
 async def test_status_is_written_for_the_version_it_was_decided_on() -> None:
     server = Server()
-    await write_status(hands(server), p.run_record().meta, SpadeRunStatus(rollout=3))
+    await write_status(hands(server), p.run_record(), SpadeRunStatus(rollout=3))
     ((verb, body),) = server.writes
     assert (verb, body["metadata"]["resourceVersion"], body["status"]["rollout"]) == ("update status", "7", 3)
 
@@ -135,7 +135,7 @@ async def test_conflict_brings_the_fresh_object_and_ends_the_pass() -> None:
     server.error = Conflict("update", 409, "changed")
     able = hands(server)
     with pytest.raises(Conflict):
-        await write_status(able, p.run_record().meta, SpadeRunStatus())
+        await write_status(able, p.run_record(), SpadeRunStatus())
     run = able.facts.run("default", p.RUN)
     assert run is not None
     assert run.meta.generation == 2
@@ -144,7 +144,7 @@ async def test_conflict_brings_the_fresh_object_and_ends_the_pass() -> None:
 async def test_status_of_an_object_that_is_gone_is_no_error() -> None:
     server = Server()
     server.error = NotFound("update", 404, "")
-    await write_status(hands(server), p.run_record().meta, SpadeRunStatus())
+    await write_status(hands(server), p.run_record(), SpadeRunStatus())
 
 
 async def test_log_that_cannot_be_read_is_remembered_as_empty() -> None:

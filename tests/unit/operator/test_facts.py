@@ -66,11 +66,11 @@ def test_answers_of_a_pod_leave_with_it() -> None:
     assert facts.poll(POD.meta.uid) is None
 
 
-def test_unwatched_children_of_a_deleted_run_are_dropped_and_may_be_found_again() -> None:
+def test_adopted_children_of_a_deleted_run_are_dropped_and_may_be_found_again() -> None:
     facts = Facts()
     claim = ChildRecord(meta(Kind.CLAIM, "mini-storage", run_uid=""))
     facts.put(claim)
-    facts.drop_unwatched("default", RUN)
+    facts.drop_adopted("default", RUN)
     assert facts.families() == ()
     assert facts.put(claim), "the retained claim is the next run's"
 

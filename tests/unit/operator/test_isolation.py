@@ -1,7 +1,9 @@
 """A pod is admitted only when gVisor, walls and the closed network are proven at its boot, against the beacon."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import pictures as p
@@ -9,9 +11,10 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
-from spade_operator.reconcile.isolation import isolation
+from spade_operator.children.policies import CLOSING
+from spade_operator.reconcile.isolation import DISCARD_GRACE_SECONDS, isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
-from spade_operator.records import ContainerRecord
+from spade_operator.records import ContainerRecord, Kind
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 ISOLATED = RunCondition.ISOLATED
@@ -138,3 +141,54 @@ def test_finding_in_mid_run_stands_and_holds_the_run_up_until_the_fresh_pod_is_p
     proven = isolation(p.seen(run, pods=pods | {fresh: p.sandbox_says("boot-0009")}, deployments=pool), p.NOW)
     assert p.wanted(proven, ISOLATED)[0] == "True"
     assert not proven.blocks
+
+
+CLOSED_AT = 300.0
+"""Seconds ago: when the policies were whole again."""
+
+
+@pytest.mark.parametrize("told_by", ["repair", "age of the policy"])
+def test_pod_that_ran_programs_while_the_network_was_open_is_replaced_and_is_no_loss(told_by: str) -> None:
+    before = p.pod(Role.SANDBOX, "mini-sandbox-before", admitted_boot="boot-0001", created_at=p.ago(CLOSED_AT + 1))
+    after = p.pod(Role.SANDBOX, "mini-sandbox-after", admitted_boot="boot-0002", created_at=p.ago(CLOSED_AT))
+    run = p.run_record(p.holding(admitted={before.meta.name: "boot-0001", after.meta.name: "boot-0002"}))
+    policies = [p.ChildRecord(p.meta(Kind.NETWORK_POLICY, f"mini-{end}", created_at=p.ago(600))) for end in CLOSING]
+    if told_by != "repair":
+        policies[0] = p.ChildRecord(p.meta(Kind.NETWORK_POLICY, "mini-closed", created_at=p.ago(CLOSED_AT)))
+    pods = {before: p.sandbox_says(), after: p.sandbox_says("boot-0002"), p.BEACON: p.beacon_says()}
+    pool = [p.deployment(Role.SANDBOX, 2), p.deployment(Role.ENGINE)]
+    seen = p.seen(run, pods=pods, deployments=pool, others=policies)
+    if told_by == "repair":
+        seen = replace(seen, breached_at=p.ago(CLOSED_AT))
+    step = isolation(seen, p.NOW)
+    assert p.actions_of(step, Remove) == [Remove(before, DISCARD_GRACE_SECONDS)]
+    assert p.wanted(step, ISOLATED)[:2] == ("False", Reason.POLICY_CHANGED)
+    assert step.blocks
+    assert step.restarts == {}
+    assert step.status["admitted"] == {after.meta.name: "boot-0002"}
+
+
+def test_run_goes_on_when_all_that_are_wanted_were_proven_after_the_repair() -> None:
+    found = p.condition(ISOLATED, False, Reason.POLICY_CHANGED, "somebody changed it")
+    run = p.run_record(p.SpadeRunStatus(conditions=(found,)))
+    pool = [p.deployment(Role.SANDBOX, 1), p.deployment(Role.ENGINE)]
+    fresh = p.pod(Role.SANDBOX, "mini-sandbox-fresh", created_at=p.ago(10))
+    waiting = isolation(
+        replace(p.seen(run, pods={fresh: None, p.BEACON: p.beacon_says()}, deployments=pool), breached_at=p.ago(60)),
+        p.NOW,
+    )
+    assert p.wanted(waiting, ISOLATED) == ("False", Reason.POLICY_CHANGED, "somebody changed it")
+    proven = isolation(
+        replace(
+            p.seen(run, pods={fresh: p.sandbox_says(), p.BEACON: p.beacon_says()}, deployments=pool),
+            breached_at=p.ago(60),
+        ),
+        p.NOW,
+    )
+    assert p.actions_of(proven, Remove) == []
+    assert p.wanted(proven, ISOLATED)[:2] == ("True", Reason.PROVEN)
+
+
+def test_pod_that_was_not_admitted_in_the_gap_is_left_to_its_probe() -> None:
+    seen = replace(p.seen(pods={FRESH: p.sandbox_says(), p.BEACON: p.beacon_says()}), breached_at=p.ago(1))
+    assert isolation(seen, p.NOW).actions == (Admit(FRESH, "boot-0001"),)

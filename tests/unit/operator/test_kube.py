@@ -1,5 +1,6 @@
 """Every call ends: with its answer, or with an error of ours that says what was refused; each attempt is counted."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from spade_operator import kube as module
-from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Refused, Unavailable
+from spade_operator.kube import ApiError, Conflict, Kube, NamespaceEnding, NotFound, Refused, Unavailable
 from spade_operator.kube_config import Connection
 from spade_operator.records import Kind
 
@@ -127,3 +128,49 @@ async def test_log_is_text_and_bounded() -> None:
     assert requests[0].rel_url.query["tailLines"] == "7"
     assert requests[0].rel_url.query["previous"] == "true"
     assert int(requests[0].rel_url.query["limitBytes"]) == module.MAX_LOG_BYTES
+
+
+ENDING = (
+    """{"message": "because it is being terminated", "details": {"causes": [{"reason": "NamespaceTerminating"}]}}"""
+)
+GONE = """{"message": "namespaces \\"ns\\" not found", "details": {"name": "ns", "kind": "namespaces"}}"""
+
+
+@pytest.mark.parametrize(("status", "text"), [(403, ENDING), (404, GONE)])
+async def test_namespace_that_ends_is_told_apart_from_a_refusal(status: int, text: str) -> None:
+    async with served(reply(status, text)) as (kube, _, _):
+        with pytest.raises(NamespaceEnding):
+            await kube.create({"kind": "Job", "metadata": {"namespace": "ns", "name": "j"}})
+        await kube.delete(Kind.POD, "ns", "p", uid="u")
+
+
+EVENT = {"metadata": {"namespace": "ns", "name": "mini.1"}}
+
+
+async def test_event_is_tried_once_and_one_that_is_there_was_told_already() -> None:
+    async with served(reply(503), reply(409)) as (kube, requests, calls):
+        with pytest.raises(Unavailable):
+            await kube.post(EVENT)
+        await kube.post(EVENT)
+    assert [request.path for request in requests] == ["/apis/events.k8s.io/v1/namespaces/ns/events"] * 2
+    assert calls == {"create events 503": 1, "create events 409": 1}
+
+
+async def test_event_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "EVENT_SECONDS", 0.1)
+    hung_up = asyncio.Event()
+
+    async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        hung_up.set()
+
+    server = await asyncio.start_server(says_nothing, "127.0.0.1", 0)
+    kube = Kube(Connection(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", ""))
+    try:
+        with pytest.raises(Unavailable, match="no answer"):
+            await kube.post(EVENT)
+        await asyncio.wait_for(hung_up.wait(), 30)
+    finally:
+        await kube.close()
+        server.close()

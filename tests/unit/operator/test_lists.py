@@ -11,7 +11,7 @@ from spade_contracts.labels import RUN as RUN_LABEL
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import Listing, Unavailable
-from spade_operator.lists import UNWATCHED, miss, resync
+from spade_operator.lists import OFTEN, miss, resync
 from spade_operator.queue import WorkQueue
 from spade_operator.records import ChildRecord, Kind
 
@@ -62,7 +62,7 @@ async def test_deleted_policy_gets_its_run_a_pass(earlier: tuple[Any, ...]) -> N
         task.cancel()
     assert key == run_key("default", RUN)
     assert facts.family("default", RUN) == ()
-    assert set(server.listed) == set(UNWATCHED)
+    assert set(server.listed) == set(OFTEN)
     assert Kind.SECRET not in server.listed
 
 

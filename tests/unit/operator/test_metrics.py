@@ -58,6 +58,8 @@ def test_known_labels_start_at_zero() -> None:
     assert samples["spade_gate_false_accepts_total", "order"] == 0
     assert samples["spade_gate_false_rejects_total", "mutants"] == 0
     assert samples["spade_gate_canaries_total", "good"] == 0
+    assert samples["spade_events_total", "posted", "Warning"] == 0
+    assert samples["spade_drift_repairs_total", "NetworkPolicy"] == 0
     assert samples["spade_verifier_failures_total", "one_transcript_wins"] == 0
     assert samples["spade_restarts_total", "learner"] == 0
     assert samples["spade_weight_verifications_total", "mismatch"] == 0

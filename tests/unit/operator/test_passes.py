@@ -1,6 +1,7 @@
 """A pass ends in the queue: what is refused is shown and tried again, and one bad object holds up nobody."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from tests.unit.operator.test_act import Server
 from spade_contracts.resources import Phase, RunCondition
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
-from spade_operator.kube import Conflict, NotFound, Object, Refused
+from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Object, Refused
 from spade_operator.lease import Leadership
 from spade_operator.metrics import make_telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands
+from spade_operator.reconcile.events import News
 from spade_operator.reconcile.passes import Shop, reconcile, work
 from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.records import Kind
@@ -76,7 +78,7 @@ def test_refusal_does_not_take_a_run_out_of_its_end() -> None:
 def test_unit_whose_job_is_invalid_fails_and_one_that_is_forbidden_waits() -> None:
     for unit in (p.batch(0), p.plays(0)):
         failed = unit_refused(unit, Refused("create Job", 422, "no"), p.NOW).conditions
-        assert [(c.type, c.status) for c in failed] == [("Failed", "True")]
+        assert {(c.type, c.status) for c in failed} == {("Failed", "True"), ("Complete", "False")}
         waiting = unit_refused(unit, Refused("create Job", 403, "quota"), p.NOW).conditions
         assert [(c.type, c.status, c.reason) for c in waiting] == [("Complete", "False", "Waiting")]
 
@@ -139,3 +141,56 @@ async def test_lost_race_is_no_fault() -> None:
     able = shop(server, p.run_record(problem="wrong"))
     await worked(able, RUN)
     assert able.queue.failures(RUN) == 0
+
+
+class Ending(Server):
+    """In a namespace that is being deleted: nothing can be made."""
+
+    async def _write(self, verb: str, what: Any) -> Object:
+        self.writes.append((verb, what))
+        if verb in ("create", "apply"):
+            raise NamespaceEnding(f"{verb} {what['kind']}", 403, "because it is being terminated")
+        return self._stored(what)
+
+
+async def test_namespace_that_ends_is_the_end_of_its_runs_and_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    server = Ending()
+    able = shop(server, p.run_record(p.holding(*p.AT_WORK)), p.ENGINE, p.plays(0))
+    for _ in range(3):
+        await worked(able, RUN, Key(Kind.ROLLOUT, "default", "mini-r0000", p.RUN))
+    tried = [what for verb, what in server.writes if verb in ("create", "apply")]
+    assert len(tried) == 1, "nothing is tried again"
+    assert {what["metadata"]["name"] for verb, what in server.writes if verb == "delete"} == {p.ENGINE.meta.name}
+    assert able.queue.failures(RUN) == 0
+    labels = {"kind": "SpadeRun", "error": "NamespaceEnding"}
+    assert able.telemetry.registry.get_sample_value("spade_reconcile_errors_total", labels) is None
+    (line,) = [record for record in caplog.records if record.name == "spade.passes"]
+    assert "ends with its namespace" in line.getMessage()
+    assert line.exc_info is None
+
+
+async def test_run_of_a_new_namespace_of_the_same_name_is_a_new_one() -> None:
+    server = Ending()
+    able = shop(server, p.run_record(p.holding(*p.AT_WORK)))
+    await worked(able, RUN)
+    run = p.run_record(p.holding(*p.AT_WORK))
+    able.hands.facts.forget(run)
+    able.hands.facts.put(replace(run, meta=replace(run.meta, uid="another", run_uid="another")))
+    tried = len(server.writes)
+    await worked(able, RUN)
+    assert len(server.writes) > tried
+
+
+async def test_written_status_is_told_and_a_pass_that_writes_none_tells_nothing() -> None:
+    told: list[News] = []
+    able = shop(Server(), p.run_record(problem="wrong"))
+    able = replace(able, hands=replace(able.hands, tell=told.extend))
+    await reconcile(able, RUN)
+    (news,) = told
+    assert (news.action, news.reason) == ("Accepted", "InvalidSpec")
+    written = able.hands.facts.run("default", p.RUN)
+    assert written is not None
+    able.hands.facts.put(replace(written, spec=None, method=None, problem="wrong"))
+    await reconcile(able, RUN)
+    assert told == [news]
