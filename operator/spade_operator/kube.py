@@ -19,6 +19,7 @@ from spade_operator.kube_config import Connection
 from spade_operator.records import Kind
 
 REQUEST_SECONDS = 20.0
+"""How long a call may take, its repetitions included."""
 ATTEMPTS = 4
 RETRY_SECONDS = 0.5
 MAX_RETRY_AFTER_SECONDS = 10.0
@@ -84,13 +85,17 @@ class Listing:
 class Kube:
     """Calls to one API server. Close it with `close`."""
 
-    def __init__(self, connection: Connection, observe: CallObserver = lambda verb, resource, code: None) -> None:
-        self._connection = connection
-        self._observe = observe
+    def __init__(
+        self,
+        connection: Connection,
+        observe: CallObserver = lambda verb, resource, code: None,
+        seconds: float = REQUEST_SECONDS,
+    ) -> None:
+        self._connection, self._observe, self._seconds = connection, observe, seconds
         context = connection.ssl_context()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=64, ssl=context if context is not None else True),
-            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=seconds),
         )
 
     async def close(self) -> None:
@@ -185,7 +190,7 @@ class Kube:
         data = json.dumps(body) if body is not None else None
         method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
         try:
-            async with asyncio.timeout(REQUEST_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 for attempt in range(ATTEMPTS):
                     code, answer, wait = await self._once(method, url, query or {}, headers, data, text)
                     self._observe(verb, plural, str(code))
@@ -196,7 +201,7 @@ class Kube:
                     await asyncio.sleep(wait or RETRY_SECONDS * 2**attempt)
         except TimeoutError:
             self._observe(verb, plural, "timeout")
-            raise Unavailable(doing, 0, f"no answer within {REQUEST_SECONDS:.0f} s") from None
+            raise Unavailable(doing, 0, f"no answer within {self._seconds:.0f} s") from None
         raise AssertionError("every attempt returns, raises or waits")
 
     async def _once(  # noqa: PLR0917  # private, called once

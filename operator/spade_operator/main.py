@@ -57,7 +57,7 @@ async def operate(environment: Mapping[str, str]) -> None:
     facts, queue = Facts(), WorkQueue[Key]()
     telemetry = make_telemetry(facts)
     async with AsyncExitStack() as stack:
-        kube = Kube(connection, telemetry.count_call)
+        kube = Kube(connection, telemetry.count_call, settings.api_seconds)
         stack.push_async_callback(kube.close)
         poller = Poller(facts, lambda pod: _wake(queue, pod))
         stack.push_async_callback(poller.close)
@@ -74,7 +74,7 @@ async def operate(environment: Mapping[str, str]) -> None:
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
         await _until_one_ends(
-            _watch(site, Memory(facts, queue, connection)),
+            _watch(site, Memory(facts, queue, connection), settings.api_seconds),
             lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
@@ -98,12 +98,13 @@ async def _on_lead(leadership: Leadership, facts: Facts, queue: WorkQueue[Key], 
         await leadership.lost.wait()
 
 
-def _watch(site: Site, memory: Memory) -> Coroutine[Any, Any, None]:
+def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any, None]:
     """kopf, with nothing of it but the watches: no events posted, no scanning, no finalizers, no annotations."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
+    settings.networking.request_timeout = api_seconds
     for group, version, plural in (("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments")):
         settings.watching.label_selectors[group, version, plural] = RUN
     where: dict[str, Any] = {"namespaces": [site.watch_namespace]} if site.watch_namespace else {"clusterwide": True}
