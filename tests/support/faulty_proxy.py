@@ -97,6 +97,8 @@ class FaultyProxy:
             _cut(request)
         if fault in (CallFault.SLOW, CallFault.OVERDUE):
             await asyncio.sleep(trouble.seconds)
+            if self._session.closed:
+                return _cut(request)
         answer = await self._passed_on(request, body)
         if fault is CallFault.KILLED_AFTER:
             self._kill()

@@ -386,13 +386,16 @@ class TinyWorld:
         return None
 
     def storm(self, random: Random) -> None:
-        """A round in which everybody moves in any order, hears of half, and loses some of it."""
+        """A round in which everybody moves in any order, hears of half, loses some of it, and may die."""
         parts = [self.controllers, self.kubelet, self.work, self.poll, *([self._pass] * 4), *([self._news] * 4)]
         for part in random.sample(parts, len(parts)):
             if part in (self._pass, self._news):
                 part(random)
             elif random.random() < 0.8:
                 part()
+        running = [pod for pod in self.pods() if pod.phase == "Running" and not pod.meta.deleting]
+        if running and random.random() < 0.15:
+            self.die(random.choice(running), evicted=random.random() < 0.5)
         self.now += timedelta(seconds=random.choice((0, 0.2, 0.5)))
 
     def _pass(self, random: Random) -> None:

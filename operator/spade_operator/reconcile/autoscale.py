@@ -43,7 +43,7 @@ def pool_size(seen: AnyPicture, now: datetime) -> PoolSize:
     if target >= present:
         # Pods that a shrinking removes are told from lost ones by their number alone: they go before the pool grows.
         surplus = len(seen.head.status.admitted) > present
-        return PoolSize(present if surplus else target)
+        return PoolSize(max(present, wanted.min_pods) if surplus else target)
     if present > wanted.max_pods:
         return PoolSize(wanted.max_pods, costs=_costs(seen))
     quiet_since = seen.head.status.quiet_since

@@ -23,7 +23,7 @@ ROLLOUTS, CYCLE_LENGTH, MAX_SANDBOXES, NODES, BUDGET = 3, 2, 2, 2, 3
 KEPT = 1
 """EnvBatches and RolloutJobs that `history` keeps."""
 TICK_SECONDS = 0.15
-SECONDS = 150.0
+SECONDS = 400.0
 """A schedule that takes longer has come to a standstill."""
 COMPUTE = (Kind.POD, Kind.JOB, Kind.DEPLOYMENT)
 
@@ -102,7 +102,7 @@ def environment(stage: Stage, schedule: Schedule, number: int) -> dict[str, str]
     """Environment of the n-th operator, in a hurry."""
     identity = "operator" if schedule.in_place else f"operator-{number}"
     return stage.environment(
-        SPADE_IDENTITY=identity, SPADE_LEASE_SECONDS="6", SPADE_RESYNC_SECONDS="5", SPADE_API_SECONDS="4"
+        SPADE_IDENTITY=identity, SPADE_LEASE_SECONDS="9", SPADE_RESYNC_SECONDS="5", SPADE_API_SECONDS="8"
     )
 
 

@@ -13,7 +13,7 @@ from tests.support.api_server import ApiServer
 from tests.support.schedules import CallFault, WatchFault, WordFault, draw
 
 SCHEDULES, SAMPLE = 200, 20
-AT_ONCE = 5
+AT_ONCE = 4
 """Runs that live side by side; most of a run is waiting."""
 
 

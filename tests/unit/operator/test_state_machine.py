@@ -34,7 +34,7 @@ class RunInTrouble(RuleBasedStateMachine):
         self.status = self.world.run.status
         self.world.settle(quiet_rounds)
 
-    @rule(random=st.randoms(use_true_random=False), rounds=st.integers(1, 5))
+    @rule(random=st.randoms(use_true_random=False), rounds=st.integers(1, 10))
     def storm(self, random: Random, rounds: int) -> None:
         for _ in range(rounds):
             self.world.storm(random)
