@@ -20,6 +20,7 @@ from spade_operator.kube_config import Connection
 from spade_operator.records import Kind
 
 REQUEST_SECONDS = 20.0
+"""How long a call may take, its repetitions included."""
 ATTEMPTS = 4
 RETRY_SECONDS = 0.5
 MAX_RETRY_AFTER_SECONDS = 10.0
@@ -93,13 +94,17 @@ class Listing:
 class Kube:
     """Calls to one API server. Close it with `close`."""
 
-    def __init__(self, connection: Connection, observe: CallObserver = lambda verb, resource, code: None) -> None:
-        self._connection = connection
-        self._observe = observe
+    def __init__(
+        self,
+        connection: Connection,
+        observe: CallObserver = lambda verb, resource, code: None,
+        seconds: float = REQUEST_SECONDS,
+    ) -> None:
+        self._connection, self._observe, self._seconds = connection, observe, seconds
         context = connection.ssl_context()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=64, ssl=context if context is not None else True),
-            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=seconds),
         )
 
     async def close(self) -> None:
@@ -194,7 +199,7 @@ class Kube:
         attempts: int = ATTEMPTS,
         seconds: float | None = None,
     ) -> Object:
-        limit = seconds or REQUEST_SECONDS
+        limit = seconds or self._seconds
         root, plural = PATHS[kind]
         steps = [root, *(["namespaces", quote(namespace)] if namespace else []), plural]
         steps += [quote(step) for step in (name, part) if step]

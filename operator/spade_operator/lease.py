@@ -15,6 +15,8 @@ from spade_operator.kube import LEASE, Conflict, Kube, NotFound, Object
 
 RENEWALS_PER_DURATION = 4
 RETRY_SECONDS = 1.0
+ATTEMPTS_PER_DURATION = 3
+"""A renewal that gets no answer is given up in time for another one."""
 log = logging.getLogger("spade.lease")
 
 
@@ -81,9 +83,10 @@ async def keep(kube: Kube, leadership: Leadership, claim: Claim) -> None:
         while True:
             began = leadership.clock()
             try:
-                seen = await _try_once(kube, leadership, claim, seen)
-            except (SpadeError, KeyError, ValueError) as error:
-                log.warning("lease %s/%s: %s", claim.namespace, claim.name, error)
+                async with asyncio.timeout(claim.duration_seconds / ATTEMPTS_PER_DURATION):
+                    seen = await _try_once(kube, leadership, claim, seen)
+            except (SpadeError, KeyError, ValueError, TimeoutError) as error:
+                log.warning("lease %s/%s: %s", claim.namespace, claim.name, str(error) or "no answer in time")
             if leadership.holds():
                 leadership.lost.clear()
                 leadership.gained.set()

@@ -58,7 +58,7 @@ async def operate(environment: Mapping[str, str]) -> None:
     facts, queue = Facts(), WorkQueue[Key]()
     telemetry = make_telemetry(facts)
     async with AsyncExitStack() as stack:
-        kube = Kube(connection, telemetry.count_call)
+        kube = Kube(connection, telemetry.count_call, settings.api_seconds)
         stack.push_async_callback(kube.close)
         poller = Poller(facts, lambda pod: _wake(queue, pod))
         stack.push_async_callback(poller.close)
@@ -77,7 +77,7 @@ async def operate(environment: Mapping[str, str]) -> None:
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
         await _until_one_ends(
-            _watch(site, Memory(facts, queue, connection)),
+            _watch(site, Memory(facts, queue, connection), settings.api_seconds),
             lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
@@ -117,12 +117,13 @@ class _NoDifferences(kopf.DiffBaseStorage):  # type: ignore[misc]  # kopf has no
         """Nothing is stored."""
 
 
-def _watch(site: Site, memory: Memory) -> Coroutine[Any, Any, None]:
+def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any, None]:
     """kopf, with nothing of it but the watches: no Events of its own, no scanning, no finalizers, no annotations."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
+    settings.networking.request_timeout = api_seconds
     settings.persistence.diffbase_storage = _NoDifferences()
     for group, version, plural in (
         ("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments"),

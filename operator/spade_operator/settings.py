@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.ports import OPERATOR_METRICS
+from spade_operator.kube import REQUEST_SECONDS
 
 SITE_PATH = "/etc/spade/site/site.json"
 
@@ -28,6 +29,8 @@ class Settings:
     """Passes at once."""
     resync_seconds: float
     """Everything is listed and looked at again so often, whatever the watches say."""
+    api_seconds: float
+    """How long a call to the API server may take, its repetitions included."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -41,6 +44,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         http_port=int(_number(environment, "SPADE_HTTP_PORT", OPERATOR_METRICS, 1, 65535)),
         workers=int(_number(environment, "SPADE_WORKERS", 16, 1, 256)),
         resync_seconds=_number(environment, "SPADE_RESYNC_SECONDS", 300, 5, 86400),
+        api_seconds=_number(environment, "SPADE_API_SECONDS", REQUEST_SECONDS, 1, 300),
     )
 
 

@@ -41,7 +41,9 @@ def pool_size(seen: AnyPicture, now: datetime) -> PoolSize:
     present = deployment.replicas if deployment is not None and not deployment.meta.deleting else wanted.min_pods
     target = min(max(ceil(demand(seen) / wanted.sessions_per_pod), wanted.min_pods), wanted.max_pods)
     if target >= present:
-        return PoolSize(target)
+        # Pods that a shrinking removes are told from lost ones by their number alone: they go before the pool grows.
+        surplus = len(seen.head.status.admitted) > present
+        return PoolSize(max(present, wanted.min_pods) if surplus else target)
     if present > wanted.max_pods:
         return PoolSize(wanted.max_pods, costs=_costs(seen))
     quiet_since = seen.head.status.quiet_since

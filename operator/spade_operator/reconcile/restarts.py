@@ -16,7 +16,7 @@ from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
-from spade_operator.records import BatchRecord, RolloutRecord
+from spade_operator.records import BatchRecord, Record, RolloutRecord
 
 READINESS = {
     Role.SANDBOX: RunCondition.SANDBOXES_READY,
@@ -77,9 +77,13 @@ def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
 
 
 def _stays_failed(seen: Observed, condition: Wanted) -> Step:
+    """The verdict is written before anything goes: until it stands, a unit would replace its lost Job, and the cause
+    could be lost with its pod.
+    """
+    compute: tuple[Record, ...] = (*seen.pods, *seen.jobs.values(), *seen.deployments.values())
     reason, trained = condition.reason, f"{seen.status.rollout} of {seen.spec.rollouts} rollouts are trained."
     return Step(
-        actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
+        actions=releases(compute) if seen.holds(RunCondition.FAILED) else (),
         conditions=(
             condition,
             is_false(RunCondition.PROGRESSING, reason, "The run has failed."),

@@ -149,19 +149,24 @@ class Stage:
         self.site_file.write_text(json.dumps(site | {"watchNamespace": ""}))
         self.kubeconfig = self.server.kubeconfig
 
-    async def start_operator(self, http_port: int | None = None) -> asyncio.subprocess.Process:
-        """A new operator process."""
+    def environment(self, **changes: str) -> dict[str, str]:
+        """Environment of an operator process here."""
         paths = [str(ROOT / part) for part in ("contracts", "operator")]
-        environment = {
+        return {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(paths),
             "KUBECONFIG": str(self.kubeconfig),
             "SPADE_SITE": str(self.site_file),
             "SPADE_HTTP_HOST": "127.0.0.1",
-            "SPADE_HTTP_PORT": str(http_port or self.http_port),
+            "SPADE_HTTP_PORT": str(self.http_port),
             "SPADE_RESYNC_SECONDS": str(self.resync_seconds),
             "SPADE_LEASE_SECONDS": "4",
+            **changes,
         }
+
+    async def start_operator(self, http_port: int | None = None) -> asyncio.subprocess.Process:
+        """A new operator process."""
+        environment = self.environment(SPADE_HTTP_PORT=str(http_port or self.http_port))
         with self.log.open("ab") as log:
             return await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "spade_operator.main", env=environment, stdout=log, stderr=log
@@ -214,12 +219,13 @@ def operators_kubeconfig(server: ApiServer, namespace: str, rights: str, path: P
     return path
 
 
-@pytest_asyncio.fixture
-async def stage(api_server: ApiServer, chart_rights: str, tmp_path: Path) -> AsyncIterator[Stage]:
+@asynccontextmanager
+async def staged(server: ApiServer, rights: str, folder: Path) -> AsyncIterator[Stage]:
     """A fresh namespace with everything but an operator."""
     namespace = f"test-{secrets.token_hex(4)}"
-    assert api_server.kubectl("create", "namespace", namespace).returncode == 0
-    key_file, site_file = tmp_path / "key", tmp_path / "site.json"
+    made = await asyncio.to_thread(server.kubectl, "create", "namespace", namespace)
+    assert made.returncode == 0, made.stderr
+    key_file, site_file = folder / "key", folder / "site.json"
     key_file.write_bytes(b"k" * 32)
     targets = [{"kind": kind, "host": "192.0.2.1", "port": 1} for kind in ("api-server", "dns", "outside")]
     site_file.write_text(json.dumps({
@@ -227,19 +233,27 @@ async def stage(api_server: ApiServer, chart_rights: str, tmp_path: Path) -> Asy
         "sandboxRuntimeClass": "gvisor", "operatorNamespace": namespace, "operatorLabels": {"app": "operator"},
         "watchNamespace": namespace, "resources": RESOURCES, "targets": targets, "installationKeyFile": str(key_file),
     }))  # fmt: skip
-    kube = Kube(read_kubeconfig(api_server.kubeconfig))
+    kube = Kube(read_kubeconfig(server.kubeconfig))
     cluster = PretendCluster(kube, namespace, b"k" * 32, next(SUBNETS))
     playing = asyncio.create_task(cluster.run())
     with free_port() as port:
         pass
     try:
-        kubeconfig = operators_kubeconfig(api_server, namespace, chart_rights, tmp_path / "kubeconfig")
-        yield Stage(api_server, kube, namespace, cluster, site_file, port, tmp_path / "operator.log", kubeconfig)
+        kubeconfig = await asyncio.to_thread(operators_kubeconfig, server, namespace, rights, folder / "kubeconfig")
+        yield Stage(server, kube, namespace, cluster, site_file, port, folder / "operator.log", kubeconfig)
     finally:
         playing.cancel()
-        await asyncio.gather(playing, return_exceptions=True)
+        (fault,) = await asyncio.gather(playing, return_exceptions=True)
+        assert isinstance(fault, asyncio.CancelledError), f"the pretend cluster ended: {fault!r}"
         await kube.close()
-        api_server.kubectl("delete", "namespace", namespace, "--wait=false")
+        await asyncio.to_thread(server.kubectl, "delete", "namespace", namespace, "--wait=false")
 
 
-__all__ = ["RESOURCES", "Stage", "condition", "stage"]
+@pytest_asyncio.fixture
+async def stage(api_server: ApiServer, chart_rights: str, tmp_path: Path) -> AsyncIterator[Stage]:
+    """A fresh namespace with everything but an operator."""
+    async with staged(api_server, chart_rights, tmp_path) as made:
+        yield made
+
+
+__all__ = ["RESOURCES", "Stage", "condition", "stage", "staged"]

@@ -7,11 +7,13 @@ addresses and status ports, and learner, engines, workers, sandboxes and beacon 
 
 import asyncio
 import secrets
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
+from tests.support.schedules import WordFault, WordTrouble
 
 from spade_contracts import labels, ports
 from spade_contracts.statuses import (
@@ -26,30 +28,35 @@ from spade_contracts.statuses import (
     VerifySummary,
 )
 from spade_contracts.tokens import Door, derive_token
-from spade_operator.kube import Conflict, Kube, NamespaceEnding, NotFound, Object
+from spade_operator.kube import Conflict, Kube, NamespaceEnding, NotFound, Object, Unavailable
 from spade_operator.records import Kind
 
 TICK_SECONDS = 0.05
+Pods = tuple[Object, ...]
+"""As they were listed at the beginning of a tick."""
 
 
 class PretendCluster:
     """Plays everything but the API server and the operator, in one namespace."""
 
-    def __init__(self, kube: Kube, namespace: str, key: bytes, subnet: int) -> None:
+    def __init__(self, kube: Kube, namespace: str, key: bytes, subnet: int, tick_seconds: float = TICK_SECONDS) -> None:
         self.kube, self.namespace, self.key, self.subnet = kube, namespace, key, subnet
+        self.tick_seconds = tick_seconds
         self.world = World()
         self._next = 1
+        self._born: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Until cancelled."""
         try:
             while True:
+                pods = (await self.kube.list(Kind.POD, self.namespace)).items
                 for part in (self._deployments, self._jobs, self._pods):
                     try:
-                        await part()
-                    except (Conflict, NotFound, NamespaceEnding):
+                        await part(pods)
+                    except (Conflict, NotFound, NamespaceEnding, Unavailable):
                         continue
-                await asyncio.sleep(TICK_SECONDS)
+                await asyncio.sleep(self.tick_seconds)
         finally:
             for pod in self.world.pods.values():
                 if pod.runner is not None:
@@ -61,6 +68,7 @@ class PretendCluster:
 
     async def kill(self, pod: Pod, code: int = 137) -> None:
         """The pod's process dies; Jobs see a failed pod, Deployments a restarted container."""
+        self.world.died[pod.role] += 1
         if pod.role in ("learner", "worker", "prepare"):
             await self._ended(pod, code, "")
         else:
@@ -69,23 +77,25 @@ class PretendCluster:
             pod.version = None
             await self._running(pod)
 
+    async def evict(self, pod: Pod) -> None:
+        """The pod goes with its object."""
+        self.world.died[pod.role] += 1
+        await self._delete(pod.raw)
+
     # Controllers
 
-    async def _deployments(self) -> None:
+    async def _deployments(self, pods: Pods) -> None:
         listed = await self.kube.list(Kind.DEPLOYMENT, self.namespace)
-        pods = (await self.kube.list(Kind.POD, self.namespace)).items
         for item in listed.items:
             uid, wanted = item["metadata"]["uid"], item["spec"].get("replicas", 1)
             own = [p for p in pods if _owner(p) == uid and "deletionTimestamp" not in p["metadata"]]
             for _ in range(wanted - len(own)):
                 await self._make_pod(item, f"{item['metadata']['name']}-{secrets.token_hex(3)}", "Deployment")
-            for pod in sorted(own, key=_cost)[: max(0, len(own) - wanted)]:
+            for pod in sorted(own, key=_worth)[: max(0, len(own) - wanted)]:
                 await self._delete(pod)
 
-    async def _jobs(self) -> None:
-        jobs = (await self.kube.list(Kind.JOB, self.namespace)).items
-        pods = (await self.kube.list(Kind.POD, self.namespace)).items
-        for job in jobs:
+    async def _jobs(self, pods: Pods) -> None:
+        for job in (await self.kube.list(Kind.JOB, self.namespace)).items:
             if any(c["status"] == "True" for c in job.get("status", {}).get("conditions", [])):
                 continue
             own = [p for p in pods if _owner(p) == job["metadata"]["uid"]]
@@ -146,9 +156,8 @@ class PretendCluster:
 
     # Kubelet
 
-    async def _pods(self) -> None:
+    async def _pods(self, listed: Pods) -> None:
         loop = asyncio.get_running_loop()
-        listed = (await self.kube.list(Kind.POD, self.namespace)).items
         for raw in listed:
             uid = raw["metadata"]["uid"]
             if "deletionTimestamp" in raw["metadata"]:
@@ -157,9 +166,11 @@ class PretendCluster:
             elif uid not in self.world.pods and raw["status"].get("phase") == "Pending":
                 pod = Pod(raw, f"127.{self.subnet}.{self._next // 250}.{self._next % 250 + 2}", born=loop.time())
                 self._next += 1
+                await self._running(pod)
+                self._born[pod.role] += 1
+                pod.number = self._born[pod.role]
                 self.world.pods[uid] = pod
                 await self._start(pod)
-                await self._running(pod)
         for uid in set(self.world.pods) - {raw["metadata"]["uid"] for raw in listed}:
             await self._stop(uid)
         for pod in list(self.world.pods.values()):
@@ -167,7 +178,11 @@ class PretendCluster:
 
     async def _live(self, pod: Pod, age: float) -> None:
         """What the pod's process does by itself."""
-        if pod.role == "prepare":
+        death = next((d for d in self.world.deaths if (d.role, d.nth) == (pod.role, pod.number)), None)
+        if death is not None and age >= death.age_seconds:
+            self.world.deaths = tuple(d for d in self.world.deaths if d is not death)
+            await (self.evict(pod) if death.evicted else self.kill(pod))
+        elif pod.role == "prepare":
             message = PrepareResult(
                 accepted=self.world.accepted, reason="" if self.world.accepted else "ModelNotMoe",
                 message="" if self.world.accepted else "The model has no experts.", model_parameters=3, model_experts=8,
@@ -182,8 +197,9 @@ class PretendCluster:
                 self._train_and_prove(pod, pod.target)
 
     async def _finish_work(self, pod: Pod) -> None:
-        task = pod.task
+        task, done = pod.task, {"design": self.world.designed, "play": self.world.played}.get(pod.task["kind"])
         if task["kind"] == "design" and self.world.false_accepts:
+            done = None
             summary: Any = DesignSummary(
                 cycle=task["cycle"], requested=6, attempts=0, accepted=0, seconds=1.0, tokens=0,
                 canaries={"bad": 4, "good": 4, "false_accepts/order": self.world.false_accepts},
@@ -194,7 +210,6 @@ class PretendCluster:
                 cycle=task["cycle"], requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=1.0,
                 canaries={"bad": 4, "good": 4}, tokens=10, storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
-            self.world.designed.append(task["cycle"])
         elif self.world.hold_play:
             return
         elif task["kind"] == "verify":
@@ -213,8 +228,9 @@ class PretendCluster:
                 mean_return=0.25, tokens=10, seconds=1.0, verifier_failures={"success_with_error": 1},
                 storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
-            self.world.played.append(task["rollout"])
         await self._ended(pod, 0, summary.model_dump_json())
+        if done is not None:
+            done.append(task["cycle" if done is self.world.designed else "rollout"])
 
     def _train_and_prove(self, learner: Pod, target: LearnerTarget) -> None:
         if learner.version is None or learner.version < target.policy_version:
@@ -224,7 +240,10 @@ class PretendCluster:
         engines = {pod.ip: pod for pod in self.of_role("engine")}
         for wanted in target.engines:
             engine = engines.get(wanted.host)
-            if engine is not None and engine.version != target.policy_version:
+            if engine is None:
+                continue
+            known = learner.proofs.get(wanted.name)
+            if known is None or (known.boot_id, known.policy_version) != (engine.boot_id, target.policy_version):
                 engine.version = target.policy_version
                 learner.proofs[wanted.name] = EngineProof(
                     name=wanted.name, boot_id=engine.boot_id, policy_version=target.policy_version,
@@ -238,7 +257,20 @@ class PretendCluster:
         port, say = ANSWERS[pod.role]
 
         async def status(request: web.Request) -> web.Response:
-            return web.Response(text=say(self.world, pod).model_dump_json(), content_type="application/json")
+            text, before = say(self.world, pod).model_dump_json(), pod.said
+            pod.said = text
+            self.world.answers[pod.role] += 1
+            which = (pod.role, self.world.answers[pod.role])
+            match next((word for word in self.world.words if (word.role, word.nth) == which), None):
+                case WordTrouble(WordFault.LATE, seconds=seconds):
+                    await asyncio.sleep(seconds)
+                case WordTrouble(WordFault.REPEATED):
+                    text = before or text
+                case WordTrouble(WordFault.REFUSED):
+                    return web.Response(status=500)
+                case WordTrouble(WordFault.NONSENSE):
+                    text = text[: len(text) // 2]
+            return web.Response(text=text, content_type="application/json")
 
         async def target(request: web.Request) -> web.Response:
             run_uid = pod.raw["metadata"]["labels"][labels.RUN_UID]
@@ -246,6 +278,7 @@ class PretendCluster:
             if request.headers.get("Authorization") != f"Bearer {token}":
                 return web.Response(status=401)
             pod.target = LearnerTarget.model_validate_json(await request.text())
+            self.world.targets.append(pod.target.policy_version)
             return web.Response(text="{}")
 
         app = web.Application()
@@ -314,5 +347,8 @@ def _owner(pod: Object) -> str:
     return str(next((o["uid"] for o in pod["metadata"].get("ownerReferences", [])), ""))
 
 
-def _cost(pod: Object) -> int:
-    return int(pod["metadata"].get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
+def _worth(pod: Object) -> tuple[bool, int]:
+    """What is not ready goes first, then what costs least; sandboxes are ready when their gate is open."""
+    gates = {"Ready", labels.ISOLATED_GATE}
+    ready = any(c["type"] in gates and c["status"] == "True" for c in pod["status"].get("conditions", []))
+    return ready, int(pod["metadata"].get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", 0))

@@ -2,12 +2,14 @@
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 from pydantic import BaseModel
+from tests.support.schedules import Death, WordTrouble
 
 from spade_contracts import labels, ports
 from spade_contracts.statuses import (
@@ -39,12 +41,15 @@ class Pod:
     boot_id: str = field(default_factory=lambda: secrets.token_hex(8))
     runner: web.AppRunner | None = None
     born: float = 0.0
+    number: int = 1
+    """Among the pods of its role, from 1."""
     restarts: int = 0
     version: int | None = None
     """Policy version: verified (engine), own (learner)."""
     target: LearnerTarget | None = None
     proofs: dict[str, EngineProof] = field(default_factory=dict)
-    crash: bool = False
+    said: str = ""
+    """Its previous answer."""
 
     @property
     def name(self) -> str:
@@ -86,6 +91,16 @@ class World:
     designed: list[int] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     """URIs of programs."""
+    targets: list[int] = field(default_factory=list)
+    """Policy versions that learners were told, in order."""
+    deaths: tuple[Death, ...] = ()
+    """To come."""
+    died: Counter[str] = field(default_factory=Counter)
+    """Pods or processes that died, by role."""
+    words: tuple[WordTrouble, ...] = ()
+    """To come."""
+    answers: Counter[str] = field(default_factory=Counter)
+    """Answers of status ports, by role."""
 
 
 def sandbox(world: World, pod: Pod) -> SandboxStatus:

@@ -37,6 +37,14 @@ def test_demand_that_comes_back_ends_the_quiet() -> None:
     assert size(40, 0, 4, quiet_since=30) == PoolSize(4)
 
 
+def test_pool_grows_again_only_after_the_pods_are_gone_that_its_shrinking_removed() -> None:
+    spec = {"minPods": LOW, "maxPods": HIGH, "sessionsPerPod": PER_POD}
+    for admitted, pods in (({"one": "boot-0001", "other": "boot-0002"}, 1), ({"one": "boot-0001"}, 3)):
+        run = p.run_record(p.holding(admitted=admitted), sandbox=spec)
+        seen = p.seen(run, pods={p.pod(Role.WORKER): p.worker_says(10, 11)}, deployments=[p.deployment(Role.SANDBOX)])
+        assert pool_size(seen, p.NOW).pods == pods
+
+
 def test_pod_with_open_sessions_is_made_dear_before_the_pool_shrinks() -> None:
     busy, idle = p.pod(Role.SANDBOX, "busy"), p.pod(Role.SANDBOX, "idle")
     pods = {busy: p.sandbox_says(sessions=7), idle: p.sandbox_says()}

@@ -15,7 +15,9 @@ from spade_operator.records import Kind
 
 
 @asynccontextmanager
-async def served(*answers: web.Response) -> AsyncIterator[tuple[Kube, list[web.BaseRequest], Counter[str]]]:
+async def served(
+    *answers: web.Response, seconds: float = 20.0
+) -> AsyncIterator[tuple[Kube, list[web.BaseRequest], Counter[str]]]:
     """An API server that gives these answers in turn, and then the last one for ever."""
     requests: list[web.BaseRequest] = []
     calls: Counter[str] = Counter()
@@ -33,7 +35,9 @@ async def served(*answers: web.Response) -> AsyncIterator[tuple[Kube, list[web.B
     await site.start()
     port = runner.addresses[0][1]
     kube = Kube(
-        Connection(f"http://127.0.0.1:{port}", "", token="secret"), lambda *call: calls.update([" ".join(call)])
+        Connection(f"http://127.0.0.1:{port}", "", token="secret"),
+        lambda *call: calls.update([" ".join(call)]),
+        seconds,
     )
     try:
         yield kube, requests, calls
@@ -77,9 +81,8 @@ async def test_lasting_outage_ends_in_an_error_that_may_be_tried_again() -> None
     assert len(requests) == module.ATTEMPTS
 
 
-async def test_silent_server_does_not_hold_a_pass_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REQUEST_SECONDS", 0.2)
-    async with served(reply(503, "{}", **{"Retry-After": "60"})) as (kube, _, calls):
+async def test_silent_server_does_not_hold_a_pass_up() -> None:
+    async with served(reply(503, "{}", **{"Retry-After": "60"}), seconds=0.2) as (kube, _, calls):
         with pytest.raises(Unavailable, match="no answer within"):
             await kube.get(Kind.POD, "ns", "name")
     assert calls["get pods timeout"] == 1

@@ -20,10 +20,15 @@ class OneLease:
         self.lease: Object | None = None
         self.version = 0
         self.silent = False
+        self.hanging = 0
+        """Calls to come that are never answered."""
         self.holders: list[str] = []
 
     async def get(self, kind: str, namespace: str, name: str) -> Object:
         await asyncio.sleep(0.01)
+        if self.hanging:
+            self.hanging -= 1
+            await asyncio.sleep(10 * SECONDS)
         if self.silent:
             raise Unavailable("get", 0, "no answer")
         if self.lease is None:
@@ -101,6 +106,19 @@ async def test_holder_that_cannot_renew_stops_acting_before_anybody_else_may_sta
     server.silent = False
     await first.gained.wait()
     first.require()
+    await stop(keeping)
+
+
+@pytest.mark.looptime
+async def test_renewal_that_gets_no_answer_is_tried_again_before_the_lease_runs_out() -> None:
+    server = OneLease()
+    first, keeping = start(server, "first")
+    await first.gained.wait()
+    for _ in range(4):
+        server.hanging = 1
+        await asyncio.sleep(2 * SECONDS)
+        assert not server.hanging
+    assert not first.lost.is_set(), "it led all the time"
     await stop(keeping)
 
 

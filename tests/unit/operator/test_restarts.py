@@ -34,6 +34,9 @@ def test_failure_names_the_real_cause_and_frees_the_pods() -> None:
     assert reason == Reason.RESTART_BUDGET_SPENT
     assert "exit code 137 (OOMKilled)" in message
     assert "raise spec.retry" in message
+    assert not p.actions_of(step, Remove), "the verdict is written before its cause goes"
+    written = p.condition(FAILED, True, Reason(reason), message)
+    step = restarts(p.at_work(run=p.run_record(status.model_copy(update={"conditions": (cause, written)}))), p.NOW)
     assert {p.ENGINE, p.LEARNER, p.SANDBOX} <= {action.record for action in p.actions_of(step, Remove)}
 
 
