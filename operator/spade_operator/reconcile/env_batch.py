@@ -12,7 +12,16 @@ from spade_operator.reconcile.conditions import with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
+from spade_operator.reconcile.work import (
+    Progress,
+    Unit,
+    advance,
+    attempt_number,
+    may_start,
+    paused,
+    waiting,
+    work_times,
+)
 from spade_operator.records import BatchRecord
 
 
@@ -50,7 +59,10 @@ def _status(batch: BatchRecord, progress: Progress[DesignSummary], now: datetime
         return with_conditions(before, marks, batch.meta.generation, now)
     if progress.attempt is not None:
         return before.model_copy(update={"job_attempt": progress.attempt})
-    return before
+    mark = waiting(before.conditions, progress)
+    if mark is None:
+        return before
+    return with_conditions(before, {BatchCondition.COMPLETE: mark}, batch.meta.generation, now)
 
 
 def _result(

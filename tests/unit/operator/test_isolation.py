@@ -9,9 +9,9 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
+from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
-from spade_operator.records import ContainerRecord
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 ISOLATED = RunCondition.ISOLATED
