@@ -12,6 +12,7 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import SpadeRunSpec
 from spade_operator.reconcile.causes import Cause, cause_of, rule_for
+from spade_operator.reconcile.conditions import MAX_MESSAGE
 from spade_operator.reconcile.failure_rules import Answer
 from spade_operator.reconcile.figures import without_attempts, without_canaries
 from spade_operator.reconcile.observe import AnyPicture, Observed
@@ -78,8 +79,8 @@ def restarts(seen: Observed, now: datetime) -> Step:
 def failed(seen: Observed, reason: Reason, message: str) -> Step:
     """The run fails now; every policy may say so."""
     afterwards = AFTERWARDS.get(reason, RETRY)
-    text = f"{message.rstrip('. ')}. {afterwards}".rstrip()
-    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, text[:2000]))
+    text = f"{message[: MAX_MESSAGE - len(afterwards) - 2].rstrip('. ')}. {afterwards}".rstrip()
+    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, text))
 
 
 def over_budget(role: Role, lost: int, allowed: int, cause: str) -> str:

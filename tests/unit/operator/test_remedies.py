@@ -41,7 +41,7 @@ def test_proposed_memory_is_larger_by_half_and_a_quantity(number: int, suffix: s
     limit = f"{number}{suffix}"
     figure = proposed(limit)
     assert amount(figure) >= amount(limit) * 3 / 2
-    assert amount(figure) <= max(amount(limit) * 2, amount("2Mi"))
+    assert amount(figure) <= max(amount(limit) * 5 / 2, amount("2Mi"))
 
 
 def test_memory_that_nobody_limited_has_no_figure() -> None:
