@@ -10,7 +10,7 @@ from spade_contracts.resources import Reason
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause, Rule, rule, weight
-from spade_operator.reconcile.remedies import remedy
+from spade_operator.reconcile.remedies import NO_DEADLINE, remedy
 from spade_operator.reconcile.steps import FetchLog
 from spade_operator.records import DeploymentRecord, JobRecord, PodRecord
 
@@ -256,7 +256,8 @@ def of_job(job: JobRecord, pods: tuple[PodRecord, ...], wanted: int) -> Cause:
         kind = FailureCause.DEADLINE_EXCEEDED
     if sum(1 for pod in pods if not pod.meta.deleting) < wanted:
         return Cause(kind, f"a pod of the Job {job.meta.name} was deleted" + (f" ({failure})" if failure else ""))
-    return Cause(kind, f"the Job {job.meta.name} ended: {failure or 'its processes left before the run was complete'}")
+    text = f"the Job {job.meta.name} ended: {failure or 'its processes left before the run was complete'}"
+    return Cause(kind, text, NO_DEADLINE if kind is FailureCause.DEADLINE_EXCEEDED else "")
 
 
 def without_pod(job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> tuple[Reason, str] | None:

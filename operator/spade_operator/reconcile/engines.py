@@ -50,8 +50,8 @@ def engines(seen: Observed, now: datetime) -> Step:
 
 def _losses(seen: Observed) -> _Losses:
     """Engines lost or restarted since the last count; those removed by a smaller number of replicas are neither."""
-    before, pods = seen.status.engine_restarts_seen, [pod for pod in seen.pods if pod.meta.role is Role.ENGINE]
-    present = {pod.meta.name: pod.restarts for pod in pods if pod.live}
+    before, pods = seen.status.engine_restarts_seen, seen.present_and_taken(Role.ENGINE)
+    present = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
     restarted = {name for name, number in present.items() if number > before.get(name, 0)}
     gone = {name for name in before if name not in present}
     excess = max(0, len(gone) - max(0, len(before) - seen.spec.engine.replicas))

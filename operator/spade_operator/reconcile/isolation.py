@@ -213,8 +213,8 @@ def _lost(seen: AnyPicture, admitted: dict[str, str]) -> tuple[int, int]:
     gone = {name for name, boot in before.items() if admitted.get(name) != boot}
     deployment = seen.deployments.get(Role.SANDBOX)
     surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0
-    lost = max(0, len(gone) - surplus)
-    spared = min(lost, sum(1 for pod in seen.pods if pod.meta.name in gone and not is_counted(pod)))
+    lost, known = max(0, len(gone) - surplus), seen.present_and_taken(Role.SANDBOX)
+    spared = min(lost, sum(1 for pod in known if pod.meta.name in gone and not is_counted(pod)))
     return lost - spared, spared
 
 

@@ -85,7 +85,8 @@ def _overdue(pod: PodRecord, now: datetime) -> bool:
 
 
 def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> Step:
-    causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
+    group = (pod for pod in seen.present_and_taken(Role.LEARNER) if pod.job == job.meta.name)
+    causes = [cause for pod in group if (cause := cause_of(pod, seen.logs)) is not None]
     fetch = tuple(f for cause in causes for f in cause.fetch)
     if fetch:
         # The log goes with the pod, so it is read first.

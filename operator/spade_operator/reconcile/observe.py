@@ -65,6 +65,8 @@ class Picture(Generic[Head_co]):
     told: Told | None
     applied: Mapping[str, str]
     """By UID of a child: its edition when we applied it last."""
+    taken: tuple[PodRecord, ...] = ()
+    """Pods that are gone, and were marked as disrupted when they went."""
 
     @property
     def owner(self) -> Owner:
@@ -106,6 +108,10 @@ class Picture(Generic[Head_co]):
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
         """Live pods of a role, by name."""
         return tuple(p for p in self.pods if p.meta.role is role and p.live)
+
+    def present_and_taken(self, role: Role) -> tuple[PodRecord, ...]:
+        """All pods of a role whose end may have to be explained."""
+        return tuple(pod for pod in (*self.pods, *self.taken) if pod.meta.role is role)
 
     def condition(self, kind: RunCondition | BatchCondition) -> Condition | None:
         """A condition as it was written last."""
@@ -185,4 +191,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         logs={key: text for key in keys if (text := facts.log(key)) is not None},
         told=facts.told(uid),
         applied={r.meta.uid: edition for r in own if (edition := facts.applied(r.meta.uid)) is not None},
+        taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
     )

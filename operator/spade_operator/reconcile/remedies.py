@@ -12,6 +12,7 @@ from spade_operator.records import PodRecord
 
 IMAGES = {Role.SANDBOX: "sandbox", Role.WORKER: "worker", Role.BEACON: "worker"}
 """Value `images.*` of a role; the others run in the trainer image."""
+NO_DEADLINE = "SPADE sets no deadline: find what set activeDeadlineSeconds on the pod or its Job."
 GROWTH = Decimal("1.5")
 """Proposed memory limit over the one that was too small."""
 MIB, GIB = Decimal(2**20), Decimal(2**30)
@@ -77,7 +78,7 @@ def _plain(pod: PodRecord, cause: FailureCause) -> str:
             "pod goes where there is room."
         ),
         FailureCause.EVICTED: f"Look at the node: {node}.",
-        FailureCause.DEADLINE_EXCEEDED: "SPADE sets none: find what set activeDeadlineSeconds on the pod or its Job.",
+        FailureCause.DEADLINE_EXCEEDED: NO_DEADLINE,
         FailureCause.PROBE_FAILED: f"Read its log; if it is only slow, raise {resources_field(pod)}.requests.cpu.",
         FailureCause.INVALID_CONFIGURATION: (
             f"Correct what the kubelet names: a Secret or ConfigMap that is missing, or a setting of {field}."

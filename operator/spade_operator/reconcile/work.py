@@ -174,7 +174,7 @@ def _spared(seen: AnyPicture, job: JobRecord) -> bool:
 
 
 def _pods_of(seen: AnyPicture, job: JobRecord) -> tuple[PodRecord, ...]:
-    return tuple(pod for pod in seen.pods if pod.job == job.meta.name)
+    return tuple(pod for pod in seen.present_and_taken(Role.WORKER) if pod.job == job.meta.name)
 
 
 def _result(pod: PodRecord, model: type[Summary]) -> Summary | None:

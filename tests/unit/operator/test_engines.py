@@ -1,5 +1,6 @@
 """Each restart of an engine is counted exactly once, and one whose weights are wrong is replaced."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -47,6 +48,14 @@ def test_engine_that_the_infrastructure_took_is_counted_at_no_cost(reason: str, 
     step = engines(p.seen(run, pods=[going]), p.NOW)
     once = {Role.ENGINE: 1}
     assert (step.restarts, step.disruptions) == ((once, {}) if paid else ({}, once))
+
+
+def test_engine_that_went_with_its_node_in_one_stroke_costs_nothing() -> None:
+    run = p.run_record(p.holding(engine_restarts_seen={p.ENGINE.meta.name: 0}))
+    taken = p.pod(Role.ENGINE, phase="Failed", disruption="DeletionByPodGC", node="node-7")
+    step = engines(dataclasses.replace(p.seen(run), taken=(taken,)), p.NOW)
+    assert (step.restarts, step.disruptions) == ({}, {Role.ENGINE: 1})
+    assert "lost its node (node-7)" in p.wanted(step, READY)[2]
 
 
 def test_log_of_a_restarted_engine_is_read_before_it_is_counted_and_stands_with_a_remedy() -> None:

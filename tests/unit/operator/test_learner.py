@@ -1,5 +1,7 @@
 """The learner is one group: a lost pod replaces all, under the next name, and only when the old group is gone."""
 
+import dataclasses
+
 import pytest
 from tests.support import pictures as p
 
@@ -99,6 +101,13 @@ def test_group_that_ended_without_a_failed_pod_is_told_of_in_words() -> None:
         assert step.restarts == {Role.LEARNER: 1}
 
 
+def test_group_whose_job_had_a_deadline_is_told_that_it_is_none_of_ours() -> None:
+    job = p.job("mini-learner-a0", Role.LEARNER, failed=True, failure="DeadlineExceeded: Job was active too long")
+    step = learner(p.seen(pods=[p.learner_pod(phase="Running")], jobs=[job]), p.NOW)
+    assert "find what set activeDeadlineSeconds" in p.wanted(step, READY)[2]
+    assert step.status["restarts"]["learner"].last_cause == FailureCause.DEADLINE_EXCEEDED
+
+
 OOM = ContainerRecord("learner", exit_code=137, ended_reason="OOMKilled", memory_limit="1Gi")
 
 
@@ -149,6 +158,13 @@ def test_group_that_costs_nothing_is_not_replaced_in_haste() -> None:
     assert [action.record for action in p.actions_of(step, Remove)] == [peer]
     assert step.wake_after_seconds == pytest.approx(10)
     assert (step.restarts, step.disruptions, "learner_attempt" in step.status) == ({}, {}, False)
+
+
+def test_group_whose_pod_went_with_its_node_in_one_stroke_costs_nothing() -> None:
+    taken = p.learner_pod(phase="Failed", disruption="DeletionByPodGC")
+    seen = dataclasses.replace(p.seen(jobs=[p.job(JOB.meta.name, Role.LEARNER, failed=True)]), taken=(taken,))
+    step = learner(seen, p.NOW)
+    assert (step.restarts, step.disruptions) == ({}, {Role.LEARNER: 1})
 
 
 def test_peer_that_ended_because_another_pod_was_taken_is_not_the_cause() -> None:
