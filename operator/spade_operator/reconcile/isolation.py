@@ -25,8 +25,6 @@ CONTROL_PATIENCE_SECONDS = 45.0
 DISCARD_GRACE_SECONDS = 1
 WITHOUT_CONTROL = frozenset({TargetKind.NEIGHBOUR.value, TargetKind.BEACON.value})
 """Kinds that the beacon cannot try: it is one of them, and starts before there is a neighbour."""
-
-
 IN_DOUBT = Reason.NETWORK_OPEN
 """The one finding of a fresh pod that may hold for older ones: a network changes under a pod, its kernel does not."""
 PAUSED = (
@@ -35,8 +33,6 @@ PAUSED = (
 )
 SEE = "the condition Isolated says what was found and when the run goes on."
 HELD_UP = "Nothing new begins until this is mended; then the run goes on by itself."
-
-
 FINDINGS = frozenset({Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED})
 """What holds the run back until a fresh pod is proven."""
 
@@ -168,12 +164,11 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
     blocks = condition.reason in FINDINGS or (not admitted and not started)
     paused = blocks and started
     doing = f"paused: the sandboxes' isolation is not proven ({condition.reason})" if paused else PROVING
+    held_up = (is_false(RunCondition.PROGRESSING, condition.reason, f"{doing}; {SEE}"),) if paused else ()
     return Step(
         actions=tuple(actions),
         # A run at work keeps its phase, which says where it is: what it waits for is in its conditions.
-        conditions=(condition, is_false(RunCondition.PROGRESSING, condition.reason, f"{doing}; {SEE}"))
-        if paused
-        else (condition,),
+        conditions=(condition, *held_up),
         status={"admitted": admitted},
         restarts={Role.SANDBOX: lost} if lost else {},
         disruptions={Role.SANDBOX: spared} if spared else {},
