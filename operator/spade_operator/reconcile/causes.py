@@ -45,6 +45,8 @@ POD_REASONS = {
     "NodePorts": FailureCause.NODE_REFUSED,
 }
 """Reasons that the kubelet gives a pod as a whole."""
+NEARLY = 0.8
+"""A probe's first failure comes a period after the start, so the last one may come that much early."""
 DISK_WORDS = ("ephemeral", "inodes", "imagefs", "nodefs", "emptydir")
 HAPPENED = {
     FailureCause.PREEMPTED: "was preempted by a pod of higher priority",
@@ -173,8 +175,9 @@ def _kind(pod: PodRecord, container: ContainerRecord, code: int, reason: str, *,
         return FailureCause.OUT_OF_MEMORY
     if reason in CONFIG_ENDINGS:
         return FailureCause.INVALID_CONFIGURATION
-    # A pod whose own process was stopped while the pod stays: only the kubelet does that, and only after a probe.
-    if container.liveness_seconds and code in STOPPED_CODES and not pod.meta.deleting and pod.phase != "Failed":
+    stays = not pod.meta.deleting and pod.phase != "Failed"
+    # Told to stop while its pod stays: the kubelet does that when a probe has failed for long enough.
+    if code in STOPPED_CODES and stays and _probes(container):
         return FailureCause.PROBE_FAILED
     return FailureCause.EXIT_CODE
 
@@ -189,12 +192,15 @@ def _meaning(code: int, reason: str) -> str:
 
 
 def _probes(container: ContainerRecord) -> str:
-    """Which probe it was: a container that lived less than its startup probe allows was no victim of that one."""
-    liveness = f"its liveness probe must be answered within {container.liveness_seconds} s"
-    lived, startup = container.last_seconds, container.startup_seconds
-    if startup and (lived is None or lived >= startup):
-        liveness = f"its startup probe must be answered within {startup} s, {liveness}"
-    return liveness + ("" if lived is None else f", and it ran for {lived:.0f} s")
+    """Which probe it can have been: none that allows more than the container lived. Empty when it was none."""
+    lived = container.last_seconds
+    deadlines = {"startup": container.startup_seconds, "liveness": container.liveness_seconds}
+    possible = [
+        f"its {probe} probe must be answered within {seconds} s"
+        for probe, seconds in deadlines.items()
+        if seconds and (lived is None or lived >= seconds * NEARLY)
+    ]
+    return ", ".join(possible) + (f", and it ran for {lived:.0f} s" if possible and lived is not None else "")
 
 
 def _remedy(pod: PodRecord, kind: FailureCause, container: ContainerRecord | None = None) -> str:

@@ -69,7 +69,7 @@ def _plain(pod: PodRecord, cause: FailureCause) -> str:
     image = IMAGES.get(pod.meta.role or Role.WORKER, "trainer")
     return {
         FailureCause.NEVER_AGAIN: "Correct the setting that the message names.",
-        FailureCause.PREEMPTED: "If that is not wanted, add nodes or raise the priority of the run's pods.",
+        FailureCause.PREEMPTED: "If unwanted, add nodes, or see what comes before it: kubectl get priorityclasses.",
         FailureCause.DRAINED: "Nothing is to be done: somebody drained its node or had it evicted.",
         FailureCause.NODE_LOST: f"Look at the node: {node}.",
         FailureCause.NODE_REFUSED: f"Look at what the node has to give: {node}.",

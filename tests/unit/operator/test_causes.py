@@ -145,8 +145,9 @@ EVICTION = "The node was low on resource: {}. Threshold quantity: 100Mi, availab
         ),
         (FailureCause.EVICTED, raw_pod(Role.ENGINE, failed("Evicted", EVICTION.format("pids")))),
         (FailureCause.DEADLINE_EXCEEDED, raw_pod(Role.WORKER, failed("DeadlineExceeded", "Pod was active too long"))),
-        (FailureCause.PROBE_FAILED, raw_pod(Role.ENGINE, restarted(137, 60), probes=True)),
-        (FailureCause.PROBE_FAILED, raw_pod(Role.SANDBOX, restarted(0, 60, "Completed"), probes=True)),
+        (FailureCause.PROBE_FAILED, raw_pod(Role.ENGINE, restarted(137, 310), probes=True)),
+        (FailureCause.EXIT_CODE, raw_pod(Role.ENGINE, restarted(137, 60), probes=True)),
+        (FailureCause.PROBE_FAILED, raw_pod(Role.SANDBOX, restarted(0, 310, "Completed"), probes=True)),
         (FailureCause.INVALID_CONFIGURATION, raw_pod(Role.LEARNER, container_ended(128, "StartError"))),
         (FailureCause.EXIT_CODE, raw_pod(Role.LEARNER, container_ended(137))),
         (FailureCause.EXIT_CODE, raw_pod(Role.ENGINE, restarted(1, 60), probes=True)),
@@ -184,7 +185,7 @@ def test_mark_of_a_disruption_that_did_not_happen_says_nothing() -> None:
     assert cause_of(raw_pod(Role.ENGINE, passed, deleting=True), {}) is None
 
 
-@pytest.mark.parametrize(("lived", "startup"), [(60, False), (1900, True)])
+@pytest.mark.parametrize(("lived", "startup"), [(295, False), (1900, True)])
 def test_failed_probe_is_told_with_its_deadline_and_only_that_of_which_it_can_be(lived: int, startup: bool) -> None:
     cause = cause_of(raw_pod(Role.ENGINE, restarted(137, lived), probes=True), {})
     assert cause is not None
