@@ -89,8 +89,12 @@ def over_budget(role: Role, lost: int, allowed: int, cause: str) -> str:
 
 
 def hopeless(seen: AnyPicture) -> Cause | None:
-    """A sandbox or an engine that ended in a way that its Deployment would repeat for ever."""
-    for pod in (*seen.pods_of(Role.SANDBOX), *seen.pods_of(Role.ENGINE)):
+    """A sandbox or an engine that ended in a way that its Deployment would repeat for ever.
+
+    A sandbox that ran programs is not heard: one of them may have chosen its exit code.
+    """
+    unused = (pod for pod in seen.pods_of(Role.SANDBOX) if not pod.admitted_boot)
+    for pod in (*unused, *seen.pods_of(Role.ENGINE)):
         cause = cause_of(pod, seen.logs)
         if cause is not None and rule_for(pod, cause).answer is Answer.FAIL:
             return cause

@@ -59,6 +59,13 @@ def test_server_that_would_end_so_for_ever_fails_the_run_once_its_log_was_read(r
     assert "no such tokens" in p.wanted(step, FAILED)[2]
 
 
+def test_exit_code_of_a_sandbox_that_ran_programs_fails_nothing() -> None:
+    waiting = ContainerRecord("sandbox", 1, waiting_reason="CrashLoopBackOff", last_exit_code=2, last_reason="Error")
+    used = p.pod(Role.SANDBOX, containers=(waiting,), admitted_boot="boot-0001")
+    step = restarts(p.seen(pods=[used], logs={(used.meta.uid, "sandbox", 0): ""}), p.NOW)
+    assert (step.blocks, step.actions) == (False, ())
+
+
 def failed_run(retry: int, handled: int = 0) -> p.Observed:
     mark = p.condition(FAILED, True, Reason.JOB_FAILED, "the cause")
     status = p.SpadeRunStatus(
