@@ -16,6 +16,7 @@ from spade_operator.children.names import batch_of, pool_family
 from spade_operator.records import ADOPTED, BatchRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
+REMEMBERED_TAKEN = 256
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Facts:
     _ending: set[str] = field(default_factory=set)
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
+    _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
 
     def put(self, record: Record) -> bool:
         """Keep a record unless a newer one, or its deletion, is known. Whether anything changed."""
@@ -114,6 +116,11 @@ class Facts:
             del family[meta.kind, meta.name]
             if not family:
                 del self._objects[meta.namespace, meta.run]
+        if isinstance(record, PodRecord) and record.disruption:
+            # A pod of a deleted node goes in one stroke: no pass would see why, and it would be counted as a loss.
+            self._taken[meta.uid] = record
+            if len(self._taken) > REMEMBERED_TAKEN:
+                self._taken.popitem(last=False)
         if meta.kind is Kind.POD:
             self._polls.pop(meta.uid, None)
             for key in [key for key in self._logs if key[0] == meta.uid]:
@@ -179,6 +186,10 @@ class Facts:
     def family(self, namespace: str, run: str) -> tuple[Record, ...]:
         """Everything that belongs to a run of that name, itself included."""
         return tuple(self._objects.get((namespace, run), {}).values())
+
+    def taken(self, namespace: str, run: str) -> tuple[PodRecord, ...]:
+        """Pods that scheduler, node or an eviction took from a run lately, as they were last."""
+        return tuple(pod for pod in self._taken.values() if (pod.meta.namespace, pod.meta.run) == (namespace, run))
 
     def runs(self) -> Iterator[RunRecord]:
         """All SpadeRuns."""

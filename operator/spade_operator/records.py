@@ -5,11 +5,11 @@ status of ours that cannot be read is an error, because position and budgets of 
 """
 
 import re
-from collections.abc import Mapping
+import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -26,8 +26,8 @@ from spade_contracts.resources import (
     SpadeRunStatus,
 )
 from spade_operator.children.names import pool_family
+from spade_operator.containers import ContainerRecord, Raw, container_record, moment
 
-Raw = Mapping[str, Any]
 Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
@@ -122,27 +122,6 @@ class RolloutRecord:
 
 
 @dataclass(frozen=True)
-class ContainerRecord:
-    """One container of a pod, as the kubelet tells."""
-
-    name: str
-    restarts: int = 0
-    waiting_reason: str = ""
-    waiting_message: str = ""
-    exit_code: int | None = None
-    """Of the container that ended and was not started again."""
-    ended_reason: str = ""
-    ended_message: str = ""
-    """Its termination message."""
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    last_exit_code: int | None = None
-    """Of the container before this one."""
-    last_reason: str = ""
-    last_message: str = ""
-
-
-@dataclass(frozen=True)
 class PodRecord:
     """A pod of a run."""
 
@@ -161,6 +140,11 @@ class PodRecord:
     """Why the pod as a whole failed, such as Evicted."""
     message: str = ""
     unschedulable: str = ""
+    disruption: str = ""
+    """Reason of its condition DisruptionTarget, when that is True."""
+    node: str = ""
+    leaves_at: datetime | None = None
+    """When it is to be gone, while it is being deleted."""
     deletion_cost: str = ""
 
     @property
@@ -255,7 +239,7 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
         owner_uid=owners[0].get("uid", "") if owners else "",
         deleting="deletionTimestamp" in meta,
         grace_seconds=meta.get("deletionGracePeriodSeconds"),
-        created_at=_time(meta.get("creationTimestamp")),
+        created_at=moment(meta.get("creationTimestamp")),
         hash=(meta.get("annotations") or {}).get(labels.HASH_ANNOTATION, ""),
         role=_role(marks.get(labels.ROLE)),
         rollout=_number(marks.get(labels.ROLLOUT)),
@@ -302,7 +286,9 @@ def _pod(meta: Meta, raw: Raw) -> PodRecord:
     conditions = {c.get("type"): c for c in status.get("conditions") or []}
     gate = conditions.get(labels.ISOLATED_GATE, {})
     boot = BOOT_IN_MESSAGE.search(gate.get("message", "")) if gate.get("status") == "True" else None
-    scheduled = conditions.get("PodScheduled", {})
+    scheduled, target = conditions.get("PodScheduled", {}), conditions.get("DisruptionTarget", {})
+    spec: Raw = raw.get("spec") or {}
+    wanted = {c.get("name"): c for c in spec.get("containers") or []}
     return PodRecord(
         meta=meta,
         phase=status.get("phase", ""),
@@ -312,33 +298,16 @@ def _pod(meta: Meta, raw: Raw) -> PodRecord:
         ready=conditions.get("Ready", {}).get("status") == "True",
         admitted_boot=boot.group(1) if boot else "",
         admitted_restarts=int(boot.group(2) or 0) if boot else 0,
-        containers=tuple(_container(c) for c in status.get("containerStatuses") or []),
+        containers=tuple(
+            container_record(c, wanted.get(c.get("name"), {})) for c in status.get("containerStatuses") or []
+        ),
         reason=status.get("reason", ""),
         message=status.get("message", "")[:500],
         unschedulable=scheduled.get("message", "")[:500] if scheduled.get("reason") == "Unschedulable" else "",
+        disruption=sys.intern(target.get("reason", "")) if target.get("status") == "True" else "",
+        node=sys.intern(spec.get("nodeName", "")),
+        leaves_at=moment((raw.get("metadata") or {}).get("deletionTimestamp")),
         deletion_cost=notes.get(DELETION_COST, ""),
-    )
-
-
-def _container(raw: Raw) -> ContainerRecord:
-    state: Raw = raw.get("state") or {}
-    waiting: Raw = state.get("waiting") or {}
-    ended: Raw = state.get("terminated") or {}
-    last: Raw = (raw.get("lastState") or {}).get("terminated") or {}
-    begun: Raw = state.get("running") or ended
-    return ContainerRecord(
-        name=raw.get("name", ""),
-        restarts=int(raw.get("restartCount", 0)),
-        waiting_reason=waiting.get("reason", ""),
-        waiting_message=waiting.get("message", "")[:500],
-        exit_code=ended.get("exitCode"),
-        ended_reason=ended.get("reason", ""),
-        ended_message=ended.get("message", ""),
-        started_at=_time(begun.get("startedAt")),
-        finished_at=_time(ended.get("finishedAt")),
-        last_exit_code=last.get("exitCode"),
-        last_reason=last.get("reason", ""),
-        last_message=last.get("message", "")[:2048],
     )
 
 
@@ -366,17 +335,13 @@ def _job(meta: Meta, raw: Raw) -> JobRecord:
     for condition in status.get("conditions") or []:
         if condition.get("status") != "True":
             continue
-        at = _time(condition.get("lastTransitionTime"))
+        at = moment(condition.get("lastTransitionTime"))
         if condition.get("type") == "Complete":
             end = _JobEnd(complete=True, at=at)
         elif condition.get("type") == "Failed":
             words = f"{condition.get('reason', '')}: {condition.get('message', '')}"[:500]
             end = _JobEnd(failed=True, failure=words, at=at)
     return JobRecord(meta, int(status.get("failed", 0)), end.complete, end.failed, end.failure, end.at)
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _number(text: str | None) -> int | None:

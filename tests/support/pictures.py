@@ -37,13 +37,13 @@ from spade_contracts.statuses import (
     WorkerStatus,
 )
 from spade_operator.children.names import env_batch_name, learner_job_name, rollout_job_name
+from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey, Poll, Told
 from spade_operator.reconcile.observe import Observed, ObservedPool, Picture
 from spade_operator.reconcile.steps import Step
 from spade_operator.records import (
     BatchRecord,
     ChildRecord,
-    ContainerRecord,
     DeploymentRecord,
     JobRecord,
     Kind,

@@ -219,10 +219,17 @@ class RetentionSpec(Document):
 BootId = Annotated[str, StringConstraints(max_length=64)]
 
 
+Word = Annotated[str, StringConstraints(max_length=32)]
+
+
 class Restarts(Document):
     """Restarts of one role: since progress (what the budget counts) and ever."""
 
     since_progress: int = 0
     """Since the last rollout was completed, or the batch was taken up by a retry."""
     total: int = 0
-    """Ever."""
+    """Ever, with those that no budget pays for: preempted, drained, of a lost node."""
+    last_cause: Word | None = None
+    """Cause of the learner's latest loss since progress; see docs/failures.md."""
+    memory_limit: Word | None = None
+    """Memory limit that it ran out of, if that was the cause."""

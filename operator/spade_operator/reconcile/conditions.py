@@ -27,14 +27,6 @@ AT_REST = frozenset({
 })  # fmt: skip
 """Reasons of a False that is no fault."""
 
-AT_WORK: Mark = (ConditionStatus.FALSE, Reason.RUNNING, "The Job is at work.")
-"""Of a unit's condition Complete, after what it waited for has come."""
-
-
-def waits(conditions: Sequence[Condition]) -> bool:
-    """Whether a unit's condition Complete tells of a refusal of its Job."""
-    return any(c.type == RolloutCondition.COMPLETE and c.reason == Reason.WAITING for c in conditions)
-
 
 def set_conditions(
     before: Sequence[Condition], marks: Mapping[str, Mark], generation: int, now: datetime

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from spade_contracts.resources import SpadeRunStatus
+from spade_contracts.resources import Phase, Reason, SpadeRunStatus
 from spade_operator.reconcile.accept import accept
+from spade_operator.reconcile.causes import trouble
 from spade_operator.reconcile.complete import complete
 from spade_operator.reconcile.engines import engines
 from spade_operator.reconcile.history import history
@@ -39,6 +40,11 @@ POLICIES: tuple[Policy, ...] = (
 """In the order of a run's life (design §6); those that may end or pause it come before those that build it."""
 
 
+RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
+"""Phases in which the run has no pods to wait for."""
+MAX_DOING = 256
+
+
 @dataclass(frozen=True)
 class Decision:
     """All actions of a pass, the status to be written after them, and when to look again at the latest."""
@@ -52,11 +58,22 @@ def decide(seen: Observed, now: datetime) -> Decision:
     """Ask the policies in order, up to the first that blocks, and join their answers."""
     steps = tuple(_until_blocked(seen, now))
     wakes = [step.wake_after_seconds for step in steps if step.wake_after_seconds is not None]
+    status = joined(seen.status, steps, seen.run.meta.generation, now)
     return Decision(
         actions=tuple(action for step in steps for action in step.actions),
-        status=joined(seen.status, steps, seen.run.meta.generation, now),
+        status=status if status.phase in RESTING else status.model_copy(update={"doing": _doing(seen, status, now)}),
         wake_after_seconds=min(wakes) if wakes else None,
     )
+
+
+def _doing(seen: Observed, status: SpadeRunStatus, now: datetime) -> str:
+    """What is happening, with the pod that waits for a node or an image, if one does."""
+    for pod in seen.pods:
+        stuck = trouble(pod, now) if pod.live else None
+        if stuck is not None and stuck[0] is not Reason.RESTARTING:
+            waits = f" ({stuck[0]}: {pod.meta.name})"
+            return f"{status.doing.removesuffix(waits)}{waits}"[:MAX_DOING]
+    return status.doing
 
 
 def _until_blocked(seen: Observed, now: datetime) -> Iterator[Step]:

@@ -1,12 +1,13 @@
 """The engines are there, and each restart of one is counted once."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
-from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
+from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, is_counted, weightiest, without_replicas
 from spade_operator.reconcile.fit import comparable, tracked
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import position
@@ -17,31 +18,52 @@ REPLACE_GRACE_SECONDS = 5
 UP = frozenset({EngineState.UNVERIFIED, EngineState.UPDATING, EngineState.SERVING})
 
 
+@dataclass(frozen=True)
+class _Losses:
+    """What became of the engines since the last count."""
+
+    counted: int
+    """Lost or restarted, by the budget's count."""
+    spared: int
+    """Lost by what no budget pays for."""
+    restarts: dict[str, int]
+    """Pod name → container restarts, as it is now."""
+    causes: list[Cause]
+
+
 def engines(seen: Observed, now: datetime) -> Step:
     """Apply the Deployment, count lost and restarted engines, and say whether all processes are up."""
-    lost, counted = _count(seen)
+    losses = _losses(seen)
     wrong = _mismatched(seen)
-    causes = [cause for pod in seen.pods if pod.meta.role is Role.ENGINE and (cause := cause_of(pod, seen.logs))]
+    manifests = seen.changed(engine_deployment(seen.parent, seen.site, seen.spec.engine.replicas))
+    fetch = tuple(f for cause in losses.causes for f in cause.fetch)
+    if fetch:
+        # A log goes with its pod or its next container, so it is read before the loss is counted.
+        return Step(actions=(*manifests, *fetch), conditions=(_readiness(seen, losses, now),))
     return Step(
-        actions=(
-            *seen.changed(engine_deployment(seen.parent, seen.site, seen.spec.engine.replicas)),
-            *(fetch for cause in causes for fetch in cause.fetch),
-            *(Remove(pod, REPLACE_GRACE_SECONDS) for pod, _ in wrong),
-        ),
-        conditions=(wrong[0][1] if wrong else _readiness(seen, lost, causes),),
-        status={"engine_restarts_seen": counted},
-        restarts={Role.ENGINE: lost} if lost else {},
+        actions=(*manifests, *(Remove(pod, REPLACE_GRACE_SECONDS) for pod, _ in wrong)),
+        conditions=(wrong[0][1] if wrong else _readiness(seen, losses, now),),
+        status={"engine_restarts_seen": losses.restarts},
+        restarts={Role.ENGINE: losses.counted} if losses.counted else {},
+        disruptions={Role.ENGINE: losses.spared} if losses.spared else {},
     )
 
 
-def _count(seen: Observed) -> tuple[int, dict[str, int]]:
-    """Engines lost or restarted since the last count, and the new count: pod name → container restarts."""
-    before = seen.status.engine_restarts_seen
-    counted = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
-    restarted = sum(max(0, number - before.get(name, 0)) for name, number in comparable(before, counted).items())
-    gone = sum(1 for name in before if name not in counted)
-    surplus = max(0, len(before) - seen.spec.engine.replicas)
-    return restarted + max(0, gone - surplus), tracked(counted)
+def _losses(seen: Observed) -> _Losses:
+    """Engines lost or restarted since the last count; those removed by a smaller number of replicas are neither."""
+    before, pods = seen.status.engine_restarts_seen, seen.present_and_taken(Role.ENGINE)
+    present = {pod.meta.name: pod.restarts for pod in seen.pods_of(Role.ENGINE)}
+    restarted = {name for name, number in comparable(before, present).items() if number > before.get(name, 0)}
+    gone = {name for name in before if name not in present}
+    excess = max(0, len(gone) - max(0, len(before) - seen.spec.engine.replicas))
+    spared = min(excess, sum(1 for pod in pods if pod.meta.name in gone and not is_counted(pod)))
+    lost = [pod for pod in pods if pod.meta.name in gone | restarted] if excess or restarted else []
+    return _Losses(
+        counted=sum(present[name] - before.get(name, 0) for name in restarted) + excess - spared,
+        spared=spared,
+        restarts=tracked(present),
+        causes=[cause for pod in lost if (cause := cause_of(pod, seen.logs)) is not None],
+    )
 
 
 def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:
@@ -59,22 +81,23 @@ def _mismatched(seen: Observed) -> list[tuple[PodRecord, Wanted]]:
     return result
 
 
-def _readiness(seen: Observed, lost: int, causes: list[Cause]) -> Wanted:
+def _readiness(seen: Observed, losses: _Losses, now: datetime) -> Wanted:
     pods, wanted = seen.pods_of(Role.ENGINE), seen.spec.engine.replicas
     answers = [seen.answer(pod, EngineStatus) for pod in pods]
     up = sum(1 for answer in answers if answer is not None and answer.state in UP)
     before = seen.condition(RunCondition.ENGINES_READY)
     known = before.message if before is not None and before.reason == Reason.RESTARTING else ""
-    if lost:
-        text = causes[-1].text if causes else known or "An engine pod went."
+    if losses.counted or losses.spared:
+        cause = weightiest(losses.causes)
+        text = cause.words if cause is not None else known or "An engine pod went; nothing says why."
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, text)
     if up >= wanted:
         return is_true(RunCondition.ENGINES_READY, Reason.READY, f"All {wanted} engine processes are up.")
     failed = [a.error for a in answers if a is not None and a.state is EngineState.FAILED]
-    stuck = first_trouble(pods) or without_replicas(seen.deployments.get(Role.ENGINE))
+    stuck = first_trouble(pods, now) or without_replicas(seen.deployments.get(Role.ENGINE))
     if failed:
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, f"An engine failed: {failed[0]}"[:1500])
-    if stuck is not None:
+    if stuck is not None and not (known and stuck[0] is Reason.RESTARTING):
         return is_false(RunCondition.ENGINES_READY, *stuck)
     if known:
         # The cause of the last loss stands until the engines are up again.

@@ -8,11 +8,20 @@ from spade_operator.children.design import design_job
 from spade_operator.children.names import design_job_name
 from spade_operator.children.owner import Parent
 from spade_operator.reconcile.canaries import unsound_gate
-from spade_operator.reconcile.conditions import AT_WORK, Mark, waits, with_conditions
+from spade_operator.reconcile.conditions import Mark, with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
+from spade_operator.reconcile.work import (
+    Progress,
+    Unit,
+    advance,
+    attempt_number,
+    may_start,
+    paused,
+    waiting,
+    work_times,
+)
 from spade_operator.records import BatchRecord
 
 BEFORE_THE_END = (BatchCondition.GENERATED, BatchCondition.VERIFIED, BatchCondition.COMPLETE)
@@ -56,9 +65,10 @@ def _status(batch: BatchRecord, progress: Progress[DesignSummary], now: datetime
         return with_conditions(before, failed, batch.meta.generation, now)
     if progress.attempt is not None:
         before = before.model_copy(update={"job_attempt": progress.attempt})
-    if progress.working and waits(before.conditions):
-        return with_conditions(before, {BatchCondition.COMPLETE: AT_WORK}, batch.meta.generation, now)
-    return before
+    mark = waiting(before.conditions, progress)
+    if mark is None:
+        return before
+    return with_conditions(before, {BatchCondition.COMPLETE: mark}, batch.meta.generation, now)
 
 
 def _result(

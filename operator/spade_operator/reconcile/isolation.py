@@ -16,11 +16,13 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
 from spade_operator.children.names import child_name
 from spade_operator.children.policies import CLOSING
+from spade_operator.reconcile.causes import is_counted
 from spade_operator.reconcile.fit import MAX_TRACKED
 from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Action, Admit, Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import Kind, PodRecord
 
+PROVING = "proving the isolation of the sandboxes"
 PROBE_AGAIN_SECONDS = 60.0
 """Age at which a pod that failed is replaced by a fresh one, which may find a mended network."""
 CONTROL_PATIENCE_SECONDS = 45.0
@@ -28,8 +30,14 @@ CONTROL_PATIENCE_SECONDS = 45.0
 DISCARD_GRACE_SECONDS = 1
 WITHOUT_CONTROL = frozenset({TargetKind.NEIGHBOUR.value, TargetKind.BEACON.value})
 """Kinds that the beacon cannot try: it is one of them, and starts before there is a neighbour."""
-
-
+IN_DOUBT = Reason.NETWORK_OPEN
+"""The one finding of a fresh pod that may hold for older ones: a network changes under a pod, its kernel does not."""
+PAUSED = (
+    "Nothing new is played, and what was being played is given up and played again, until fresh pods have proven a "
+    "closed network; then the run goes on by itself. spec.suspend: Now gives its pods back meanwhile."
+)
+SEE = "the condition Isolated says what was found and when the run goes on."
+HELD_UP = "Nothing new begins until this is mended; then the run goes on by itself."
 FINDINGS = frozenset({
     Reason.NOT_GVISOR, Reason.NETWORK_OPEN, Reason.WALL_MISSING, Reason.CONTROL_FAILED, Reason.POLICY_CHANGED,
 })  # fmt: skip
@@ -122,13 +130,24 @@ def judge_control(pod: PodRecord | None, status: BeaconStatus | None, now: datet
     )
 
 
+def in_doubt(seen: AnyPicture) -> bool:
+    """Whether work in sandboxes must end, because pods that were proven may be so no longer."""
+    known = seen.condition(RunCondition.ISOLATED)
+    return known is not None and known.status == "False" and known.reason == IN_DOUBT
+
+
 def isolation(seen: AnyPicture, now: datetime) -> Step:
-    """Admit what is proven, replace what cannot be, and hold the run back while anything is refused."""
+    """Admit what is proven, replace what cannot be, and hold the run back while anything is refused.
+
+    A network that a fresh pod found open is open for the older pods, which cannot be asked again: they go too, and
+    none is admitted before the finding is gone.
+    """
     beacon = next(iter(seen.pods_of(Role.BEACON)), None)
     control = judge_control(beacon, seen.answer(beacon, BeaconStatus) if beacon else None, now)
     actions: list[Action] = []
     admitted: dict[str, str] = {}
     refused: list[Verdict] = []
+    proven: list[tuple[PodRecord, str]] = []
     suspects = 0
     closed_at = _closed_at(seen)
     for pod in seen.pods_of(Role.SANDBOX):
@@ -144,8 +163,7 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
             continue
         verdict = judge_pod(pod, status, control)
         if verdict.proven and status is not None:
-            actions.append(Admit(pod, status.boot_id))
-            admitted[pod.meta.name] = status.boot_id
+            proven.append((pod, status.boot_id))
         elif verdict.discard or (verdict.refused and _age(pod, now) > PROBE_AGAIN_SECONDS):
             actions.append(Remove(pod, DISCARD_GRACE_SECONDS))
         if verdict.refused:
@@ -154,17 +172,29 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
         actions.append(Remove(beacon, DISCARD_GRACE_SECONDS))
     if suspects:
         refused.append(Verdict(reason=Reason.POLICY_CHANGED, message=OPENED))
-    condition = _condition(seen, admitted, refused)
-    lost = max(0, _lost(seen, admitted) - suspects)
+    lost, spared = _lost(seen, admitted)
+    lost = max(0, lost - suspects)
+    if any(verdict.reason is IN_DOUBT for verdict in refused):
+        actions += [Remove(pod, DISCARD_GRACE_SECONDS) for pod in seen.pods if pod.live and pod.meta.name in admitted]
+        admitted, lost, spared = {}, 0, 0
+    elif not in_doubt(seen) or len(admitted) + len(proven) >= _pool_size(seen):
+        actions += [Admit(pod, boot) for pod, boot in proven]
+        admitted |= {pod.meta.name: boot for pod, boot in proven}
     started = Role.ENGINE in seen.deployments
+    condition = _condition(seen, admitted, refused, started=started)
     blocks = condition.reason in FINDINGS or (not admitted and not started)
+    paused = blocks and started
+    doing = f"paused: the sandboxes' isolation is not proven ({condition.reason})" if paused else PROVING
+    held_up = (is_false(RunCondition.PROGRESSING, condition.reason, f"{doing}; {SEE}"),) if paused else ()
     return Step(
         actions=tuple(actions),
-        conditions=(condition,),
+        # A run at work keeps its phase, which says where it is: what it waits for is in its conditions.
+        conditions=(condition, *held_up),
         status={"admitted": {name: admitted[name] for name in sorted(admitted)[:MAX_TRACKED]}},
         restarts={Role.SANDBOX: lost} if lost else {},
-        phase=Phase.STARTING if blocks else None,
-        doing="proving the isolation of the sandboxes" if blocks else "",
+        disruptions={Role.SANDBOX: spared} if spared else {},
+        phase=Phase.STARTING if blocks and not started else None,
+        doing=doing if blocks else "",
         blocks=blocks,
         wake_after_seconds=5.0 if blocks else None,
     )
@@ -181,11 +211,18 @@ def _closed_at(seen: AnyPicture) -> datetime | None:
     return max((*times, *([seen.breached_at] if seen.breached_at is not None else [])), default=None)
 
 
-def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict]) -> Wanted:
+def _pool_size(seen: AnyPicture) -> int:
+    pool = seen.deployments.get(Role.SANDBOX)
+    return pool.replicas if pool is not None else 0
+
+
+def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict], *, started: bool) -> Wanted:
     if refused:
-        return is_false(RunCondition.ISOLATED, refused[0].reason, refused[0].message)
-    before, pool = seen.condition(RunCondition.ISOLATED), seen.deployments.get(Role.SANDBOX)
-    missing = not admitted or (pool is not None and len(admitted) < pool.replicas)
+        first = next((verdict for verdict in refused if verdict.reason is IN_DOUBT), refused[0])
+        what_now = (PAUSED if first.reason is IN_DOUBT else HELD_UP) if started else ""
+        return is_false(RunCondition.ISOLATED, first.reason, f"{first.message} {what_now}".rstrip())
+    before = seen.condition(RunCondition.ISOLATED)
+    missing = not admitted or len(admitted) < _pool_size(seen)
     if missing and before is not None and before.reason in FINDINGS:
         # A fresh pod is being probed; until it is proven, the last finding stands.
         return is_false(RunCondition.ISOLATED, Reason(before.reason), before.message)
@@ -194,17 +231,22 @@ def _condition(seen: AnyPicture, admitted: dict[str, str], refused: list[Verdict
     return is_false(RunCondition.ISOLATED, Reason.PROBING, "No sandbox pod has passed the probe yet.")
 
 
-def _lost(seen: AnyPicture, admitted: dict[str, str]) -> int:
+def _lost(seen: AnyPicture, admitted: dict[str, str]) -> tuple[int, int]:
     """Admitted pods that went, or are at another boot, beyond those that scaling down removed; of a large pool those
-    of the pods that status names."""
+    of the pods that status names.
+
+    The second number is of those that were taken away by what no budget pays for.
+    """
     before = seen.head.status.admitted
-    gone = sum(1 for name, boot in before.items() if admitted.get(name) != boot)
+    gone = {name for name, boot in before.items() if admitted.get(name) != boot}
     deployment = seen.deployments.get(Role.SANDBOX)
     if deployment is not None and len(before) >= MAX_TRACKED:
         # Which pods a smaller pool gave up is not known: so many as are missing now were lost.
-        return min(gone, max(0, deployment.replicas - len(admitted)))
+        return min(len(gone), max(0, deployment.replicas - len(admitted))), 0
     surplus = max(0, len(before) - deployment.replicas) if deployment is not None else 0
-    return max(0, gone - surplus)
+    lost, known = max(0, len(gone) - surplus), seen.present_and_taken(Role.SANDBOX)
+    spared = min(lost, sum(1 for pod in known if pod.meta.name in gone and not is_counted(pod)))
+    return lost - spared, spared
 
 
 def _age(pod: PodRecord, now: datetime) -> float:

@@ -68,6 +68,8 @@ class Picture(Generic[Head_co]):
     """By UID of a child: its edition when we applied it last."""
     breached_at: datetime | None = None
     """Until when somebody else had opened what closes the sandboxes' network."""
+    taken: tuple[PodRecord, ...] = ()
+    """Pods that are gone, and were marked as disrupted when they went."""
 
     @property
     def owner(self) -> Owner:
@@ -109,6 +111,10 @@ class Picture(Generic[Head_co]):
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
         """Live pods of a role, by name."""
         return tuple(p for p in self.pods if p.meta.role is role and p.live)
+
+    def present_and_taken(self, role: Role) -> tuple[PodRecord, ...]:
+        """All pods of a role whose end may have to be explained."""
+        return tuple(pod for pod in (*self.pods, *self.taken) if pod.meta.role is role)
 
     def condition(self, kind: RunCondition | BatchCondition) -> Condition | None:
         """A condition as it was written last."""
@@ -189,4 +195,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         told=facts.told(uid),
         applied={a.uid: a.edition for r in own if (a := facts.applied(namespace, name, (r.meta.kind, r.meta.name)))},
         breached_at=facts.breach(uid),
+        taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
     )

@@ -17,7 +17,7 @@ from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.last_words import POOL_PARTS, anew, last_words, resumed
 from spade_operator.reconcile.observe import ObservedPool
 from spade_operator.reconcile.release import releases, remaining, removals
-from spade_operator.reconcile.restarts import spent
+from spade_operator.reconcile.restarts import RETRY, hopeless, over_budget, spent
 from spade_operator.reconcile.sandboxes import sandboxes
 from spade_operator.reconcile.status import joined_pool
 from spade_operator.reconcile.steps import Action, Step, Wanted, is_false, is_true
@@ -64,14 +64,12 @@ def _end(seen: ObservedPool, now: datetime) -> Step:
     if lost > allowed:
         ready = seen.condition(BatchCondition.SANDBOXES_READY)
         cause = text or (ready.message if ready is not None else "")
-        message = (
-            f"sandbox was lost {lost} times ({allowed} are allowed); the last cause: {cause}. "
-            "Remove it, then raise spec.retry."
-        )
-        end = _over(seen, "failed", Reason.RESTART_BUDGET_SPENT)
-        spent_up = is_true(BatchCondition.FAILED, Reason.RESTART_BUDGET_SPENT, message)
-        return replace(end, conditions=(spent_up, *end.conditions))
+        return _failed(seen, Reason.RESTART_BUDGET_SPENT, over_budget(Role.SANDBOX, lost, allowed, cause))
+    given_up = hopeless(seen)
+    if given_up is not None and not given_up.fetch:
+        return _failed(seen, Reason.POD_FAILED, given_up.words)
     return Step(
+        actions=given_up.fetch if given_up is not None else (),
         conditions=(
             NOT_GENERATED,
             is_false(BatchCondition.COMPLETE, Reason.RUNNING, RUNNING),
@@ -82,6 +80,13 @@ def _end(seen: ObservedPool, now: datetime) -> Step:
             "started_at": status.started_at or now.isoformat(timespec="seconds"),
         },
     )
+
+
+def _failed(seen: ObservedPool, reason: Reason, message: str) -> Step:
+    """The batch fails now."""
+    end = _over(seen, "failed", reason)
+    said = is_true(BatchCondition.FAILED, reason, f"{message.rstrip('. ')}. {RETRY}"[:2000])
+    return replace(end, conditions=(said, *end.conditions))
 
 
 def _over(seen: ObservedPool, doing: str, reason: Reason) -> Step:

@@ -10,12 +10,20 @@ from spade_contracts.statuses import PrepareResult
 from spade_operator.children.names import prepare_job_name
 from spade_operator.children.prepare import prepare_job
 from spade_operator.children.storage import storage_claim
-from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, cause_of, first_trouble, without_pod
+from spade_operator.reconcile.causes import (
+    WITHOUT_POD_SECONDS,
+    cause_of,
+    first_trouble,
+    gave_up,
+    of_job,
+    weightiest,
+    without_pod,
+)
 from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases, removals
 from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
-from spade_operator.records import Kind, PodRecord
+from spade_operator.records import JobRecord, Kind, PodRecord
 
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
@@ -83,13 +91,13 @@ def _job(seen: Observed, now: datetime) -> Step:
     result = _result(pods)
     if result is not None:
         return Step(conditions=(_verdict(result),))
-    if job.failed:
-        return _failed(seen, pods, job.failure)
+    if job.failed or any(gave_up(pod) for pod in pods):
+        return _failed(seen, pods, job)
     if job.complete:
         waited = (now - (job.ended_at or now)).total_seconds()
         again: tuple[Action, ...] = () if waited < RESULT_SECONDS or job.meta.deleting else (Remove(job),)
         return Step(again, (preparing,), wake_after_seconds=RESULT_SECONDS)
-    stuck = first_trouble(tuple(pod for pod in pods if pod.live)) or without_pod(job, tuple(pods), now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, tuple(pods), now)
     condition = is_false(RunCondition.ACCEPTED, *stuck) if stuck else preparing
     return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
 
@@ -116,9 +124,9 @@ def _verdict(result: PrepareResult) -> Wanted:
     return is_false(RunCondition.ACCEPTED, reason, f"{result.message} {TO_MEND}")
 
 
-def _failed(seen: Observed, pods: list[PodRecord], failure: str) -> Step:
+def _failed(seen: Observed, pods: list[PodRecord], job: JobRecord) -> Step:
+    """It spent its tries, or said that another would be of no use."""
     causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
-    fetch = causes[-1].fetch if causes else ()
-    text = causes[-1].text if causes else failure
-    message = f"The preparation Job failed: {text} Raise spec.retry to try again."
-    return Step(fetch, (is_false(RunCondition.ACCEPTED, Reason.JOB_FAILED, message),))
+    cause = weightiest(reversed(causes)) or of_job(job, tuple(pods), 0)
+    message = f"The preparation Job failed: {cause.words} Raise spec.retry to try again."
+    return Step(cause.fetch, (is_false(RunCondition.ACCEPTED, Reason.JOB_FAILED, message),))

@@ -1,15 +1,19 @@
 """Restart budgets, and what becomes of a run that spent one: it fails with the real cause, until `retry` is raised.
 
-Each policy counts the losses of its own role (Step.restarts); this one judges the counts that were written.
+Each policy counts the losses of its own role (Step.restarts); this one judges the counts that were written, and sees
+to what no number of restarts would mend.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import SpadeRunSpec
-from spade_operator.reconcile.causes import cause_of
+from spade_operator.reconcile.causes import Cause, cause_of, rule_for
+from spade_operator.reconcile.conditions import MAX_MESSAGE
+from spade_operator.reconcile.failure_rules import Answer
 from spade_operator.reconcile.figures import without_attempts, without_canaries
 from spade_operator.reconcile.last_words import RUN_PARTS, anew, last_words
 from spade_operator.reconcile.observe import AnyPicture, Observed
@@ -25,6 +29,18 @@ READINESS = {
 }
 """Condition of each role with a budget; its message holds the latest cause."""
 
+RETRY = "Then raise spec.retry."
+AFTERWARDS: Mapping[Reason, str] = {
+    # A cycle's verdicts stay in run storage, and a worker that is started again adopts them.
+    Reason.ALL_REJECTED: "",
+    Reason.NON_FINITE: (
+        "The step was not taken; earlier policies are whole. A retry takes the same step from the same data, so raise "
+        "spec.retry after a change of images or nodes; else make a run of another name from the last good policy, "
+        "with a lower spec.learner.optimizer.learningRate."
+    ),
+}
+"""What is said after the message of a failure, where it is not RETRY."""
+
 
 def budget(spec: SpadeRunSpec, role: Role) -> int:
     """Losses of a role without progress that a run outlives."""
@@ -38,21 +54,22 @@ def budget(spec: SpadeRunSpec, role: Role) -> int:
 
 def restarts(seen: Observed, now: datetime) -> Step:
     """Take up a failed run when `retry` was raised, keep it failed otherwise, and fail it past a budget."""
-    failed = seen.condition(RunCondition.FAILED)
-    if failed is not None and failed.status == "True":
+    before = seen.condition(RunCondition.FAILED)
+    if before is not None and before.status == "True":
         if seen.spec.retry > seen.status.handled_retry:
             return _taken_up(seen)
-        return _stays_failed(seen, Wanted(RunCondition.FAILED, failed.status, Reason(failed.reason), failed.message))
+        return _stays_failed(seen, Wanted(RunCondition.FAILED, before.status, Reason(before.reason), before.message))
     for role, condition in READINESS.items():
         lost, text = spent(seen, role)
         if lost > budget(seen.spec, role):
             cause = text or getattr(seen.condition(condition), "message", "")
-            message = (
-                f"{role} was lost {lost} times without progress ({budget(seen.spec, role)} are allowed); the last "
-                f"cause: {cause}. Remove it, then raise spec.retry."
-            )
-            return _stays_failed(seen, is_true(RunCondition.FAILED, Reason.RESTART_BUDGET_SPENT, message[:2000]))
+            allowed = budget(seen.spec, role)
+            return failed(seen, Reason.RESTART_BUDGET_SPENT, over_budget(role, lost, allowed, cause))
+    given_up = hopeless(seen)
+    if given_up is not None and not given_up.fetch:
+        return failed(seen, Reason.POD_FAILED, given_up.words)
     return Step(
+        actions=given_up.fetch if given_up is not None else (),
         conditions=(is_false(RunCondition.FAILED, Reason.RUNNING),),
         status={"handled_retry": max(seen.spec.retry, seen.status.handled_retry)},
     )
@@ -60,9 +77,27 @@ def restarts(seen: Observed, now: datetime) -> Step:
 
 def failed(seen: Observed, reason: Reason, message: str) -> Step:
     """The run fails now; every policy may say so."""
-    # A cycle's verdicts stay in run storage, and a worker that is started again adopts them.
-    remedy = "" if reason is Reason.ALL_REJECTED else " Then raise spec.retry."
-    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, f"{message}{remedy}"[:2000]))
+    afterwards = AFTERWARDS.get(reason, RETRY)
+    text = f"{message[: MAX_MESSAGE - len(afterwards) - 2].rstrip('. ')}. {afterwards}".rstrip()
+    return _stays_failed(seen, is_true(RunCondition.FAILED, reason, text))
+
+
+def over_budget(role: Role, lost: int, allowed: int, cause: str) -> str:
+    """What is said of a role that was lost too often."""
+    return f"{role} was lost {lost} times without progress ({allowed} are allowed); the last cause: {cause}"
+
+
+def hopeless(seen: AnyPicture) -> Cause | None:
+    """A sandbox or an engine that ended in a way that its Deployment would repeat for ever.
+
+    A sandbox that ran programs is not heard: one of them may have chosen its exit code.
+    """
+    unused = (pod for pod in seen.pods_of(Role.SANDBOX) if not pod.admitted_boot)
+    for pod in (*unused, *seen.pods_of(Role.ENGINE)):
+        cause = cause_of(pod, seen.logs)
+        if cause is not None and rule_for(pod, cause).answer is Answer.FAIL:
+            return cause
+    return None
 
 
 def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
@@ -72,7 +107,7 @@ def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
         return counted, ""
     never_up = [pod for pod in seen.pods_of(role) if not pod.admitted_boot]
     loops = sum(pod.restarts for pod in never_up)
-    causes = [cause.text for pod in never_up if (cause := cause_of(pod, seen.logs)) is not None]
+    causes = [cause.words for pod in never_up if (cause := cause_of(pod, seen.logs)) is not None]
     return counted + loops, causes[0] if causes else ""
 
 

@@ -11,6 +11,7 @@ from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.design import env_batch
 from spade_operator.children.play import rollout_job
+from spade_operator.reconcile.causes import first_trouble
 from spade_operator.reconcile.figures import finished_rollout, with_attempts, with_canaries
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import (
@@ -117,7 +118,11 @@ def _working(seen: Observed, place: Position, now: datetime, create: tuple[Actio
         doing = f"bringing the engines to policy version {place.wanted_version}"
         return Step(conditions=(waiting,), phase=Phase.STARTING, doing=doing)
     started = _started(seen.status.stage_started, place.stage, now)
-    return _in_stage(place.stage, place.rollout, place.cycle, create, started)
+    step = _in_stage(place.stage, place.rollout, place.cycle, create, started)
+    stuck = first_trouble(seen.pods_of(Role.WORKER), now)
+    if stuck is None or any(pod.phase == "Running" for pod in seen.pods_of(Role.WORKER)):
+        return step
+    return replace(step, conditions=(is_false(RunCondition.PROGRESSING, *stuck),))
 
 
 def _in_stage(stage: Stage, number: int, cycle: int, actions: tuple[Action, ...], started: Mapping[str, str]) -> Step:

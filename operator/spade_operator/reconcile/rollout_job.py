@@ -7,11 +7,20 @@ from spade_contracts.statuses import PlaySummary
 from spade_operator.children.names import play_job_name
 from spade_operator.children.owner import Parent
 from spade_operator.children.play import play_job
-from spade_operator.reconcile.conditions import AT_WORK, Mark, waits, with_conditions
+from spade_operator.reconcile.conditions import Mark, with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.steps import Action
-from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, may_start, paused, work_times
+from spade_operator.reconcile.work import (
+    Progress,
+    Unit,
+    advance,
+    attempt_number,
+    may_start,
+    paused,
+    waiting,
+    work_times,
+)
 from spade_operator.records import RolloutRecord
 
 NOTHING = "The plays came to nothing; the condition Failed says why."
@@ -54,9 +63,10 @@ def _status(rollout: RolloutRecord, progress: Progress[PlaySummary], now: dateti
         return with_conditions(before, marks, rollout.meta.generation, now)
     if progress.attempt is not None:
         before = before.model_copy(update={"job_attempt": progress.attempt})
-    if progress.working and waits(before.conditions):
-        return with_conditions(before, {RolloutCondition.COMPLETE: AT_WORK}, rollout.meta.generation, now)
-    return before
+    mark = waiting(before.conditions, progress)
+    if mark is None:
+        return before
+    return with_conditions(before, {RolloutCondition.COMPLETE: mark}, rollout.meta.generation, now)
 
 
 def _result(

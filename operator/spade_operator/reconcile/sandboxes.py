@@ -12,7 +12,7 @@ from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.names import role_name
 from spade_operator.children.sandbox import probe_targets, sandbox_deployment
 from spade_operator.reconcile.autoscale import pool_size
-from spade_operator.reconcile.causes import first_trouble, without_replicas
+from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
 from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
 from spade_operator.records import ChildRecord, Kind
@@ -31,21 +31,33 @@ def sandboxes(seen: AnyPicture, now: datetime) -> Step:
         *beacon_deployment(owner, site),
         *sandbox_deployment(owner, site, size.pods),
     ]
+    crashed = _crashed(seen)
     return Step(
-        actions=(*size.costs, *seen.changed(manifests)),
-        conditions=(_readiness(seen),),
+        actions=(*size.costs, *seen.changed(manifests), *(fetch for cause in crashed for fetch in cause.fetch)),
+        conditions=(_readiness(seen, crashed, now),),
         status={"quiet_since": size.quiet_since},
         wake_after_seconds=size.wake_after_seconds,
     )
 
 
-def _readiness(seen: AnyPicture) -> Wanted:
-    pods = seen.pods_of(Role.SANDBOX)
+def _crashed(seen: AnyPicture) -> list[Cause]:
+    """Why sandboxes that never came up, and the beacon, ended. What a pod says that ran programs is no evidence."""
+    new = [pod for pod in seen.pods_of(Role.SANDBOX) if not pod.admitted_boot]
+    pods = (*new, *seen.pods_of(Role.BEACON))
+    return [cause for pod in pods if not pod.ready and (cause := cause_of(pod, seen.logs)) is not None]
+
+
+def _readiness(seen: AnyPicture, crashed: list[Cause], now: datetime) -> Wanted:
+    pods, beacon = seen.pods_of(Role.SANDBOX), seen.pods_of(Role.BEACON)
     ready, wanted = sum(1 for pod in pods if pod.ready), seen.owner.sandbox.min_pods
+    waiting = first_trouble((pod for pod in (*pods, *beacon) if not pod.ready), now)
     if ready >= wanted:
-        return is_true(RunCondition.SANDBOXES_READY, Reason.READY, f"At least {wanted} pods take sessions.")
+        more = f" More are wanted: {waiting[1]}" if waiting is not None else ""
+        return is_true(RunCondition.SANDBOXES_READY, Reason.READY, f"At least {wanted} pods take sessions.{more}")
     pools = (seen.deployments.get(role) for role in (Role.SANDBOX, Role.BEACON))
-    stuck = first_trouble(pods) or next(filter(None, map(without_replicas, pools)), None)
+    if crashed and (waiting is None or waiting[0] is Reason.RESTARTING):
+        return is_false(RunCondition.SANDBOXES_READY, Reason.RESTARTING, crashed[0].words)
+    stuck = waiting or next(filter(None, map(without_replicas, pools)), None)
     if stuck is not None:
         return is_false(RunCondition.SANDBOXES_READY, *stuck)
     return is_false(RunCondition.SANDBOXES_READY, Reason.STARTING, f"{wanted} pods must be ready.")

@@ -75,9 +75,11 @@ def _counted(before: Mapping[str, Restarts], steps: Sequence[Step]) -> dict[str,
     """Restarts with those that the steps count."""
     counts = dict(before)
     for step in steps:
-        for role, number in step.restarts.items():
-            known = counts.get(role, Restarts())
-            counts[str(role)] = Restarts(since_progress=known.since_progress + number, total=known.total + number)
+        for losses, paid in ((step.restarts, True), (step.disruptions, False)):
+            for role, number in losses.items():
+                known = counts.get(role, Restarts())
+                more = {"since_progress": known.since_progress + number} if paid else {}
+                counts[str(role)] = known.model_copy(update={"total": known.total + number, **more})
     return counts
 
 

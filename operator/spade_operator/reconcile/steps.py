@@ -110,3 +110,5 @@ class Step:
     """Later policies wait for this one."""
     wake_after_seconds: float | None = None
     """None: only an event brings the run back."""
+    disruptions: Mapping[Role, int] = field(default_factory=dict)
+    """Pods or groups lost by what no budget pays for: they are counted in the total only."""

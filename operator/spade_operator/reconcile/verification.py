@@ -12,7 +12,9 @@ from spade_operator.children.names import verify_job_name
 from spade_operator.children.verify import verify_job
 from spade_operator.reconcile.canaries import unsound_gate
 from spade_operator.reconcile.causes import WITHOUT_POD_SECONDS, first_trouble, without_pod
+from spade_operator.reconcile.isolation import in_doubt
 from spade_operator.reconcile.observe import ObservedPool
+from spade_operator.reconcile.restarts import RETRY
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
 from spade_operator.reconcile.work import Progress, Unit, advance, attempt_number, work_times
 
@@ -28,7 +30,7 @@ def verification(seen: ObservedPool, now: datetime, *, isolated: bool) -> Step:
     unit = Unit(
         owner_uid=head.meta.uid,
         attempt=current_attempt(seen),
-        paused=False,
+        paused=in_doubt(seen),
         may_start=isolated,
         job_name=lambda attempt: verify_job_name(head.meta.name, attempt),
         job_manifests=lambda attempt: verify_job(owner, head.spec, seen.site, attempt),
@@ -39,7 +41,7 @@ def verification(seen: ObservedPool, now: datetime, *, isolated: bool) -> Step:
         return _result(seen, progress, progress.result)
     if progress.failure:
         failed = (BatchCondition.FAILED, BatchCondition.VERIFIED)
-        message = f"{progress.failure} Remove the cause, then raise spec.retry."
+        message = f"{progress.failure.rstrip('. ')}. {RETRY}"
         return Step(
             progress.actions,
             (is_true(failed[0], Reason.JOB_FAILED, message), is_false(failed[1], Reason.JOB_FAILED, message)),
@@ -66,7 +68,7 @@ def _at_work(seen: ObservedPool, name: str, now: datetime, *, isolated: bool) ->
             return is_false(BatchCondition.VERIFIED, Reason.WAITING, waiting), None
         return is_false(BatchCondition.VERIFIED, Reason.JUDGING, "The programs are being verified."), None
     pods = tuple(pod for pod in seen.pods if pod.job == name)
-    stuck = first_trouble(tuple(pod for pod in pods if pod.live)) or without_pod(job, pods, now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, pods, now)
     if stuck is not None:
         return is_false(BatchCondition.VERIFIED, *stuck), None
     judging = is_false(BatchCondition.VERIFIED, Reason.JUDGING, "The programs are being verified.")

@@ -4,7 +4,7 @@ The result is the termination message of the pod with index 0, which speaks for 
 is written. A Job that ends without one is run again under the next attempt's number; finished work is a no-op.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -12,9 +12,12 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import RunCondition
+from spade_contracts.resources import Condition, ConditionStatus, Reason, RolloutCondition, RunCondition
 from spade_operator.children.manifests import Manifest
-from spade_operator.reconcile.causes import cause_of, gave_up
+from spade_operator.reconcile.causes import cause_of, first_trouble, gave_up, is_counted, of_job, weightiest
+from spade_operator.reconcile.conditions import Mark
+from spade_operator.reconcile.failure_rules import PACE_SECONDS
+from spade_operator.reconcile.isolation import in_doubt
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.release import releases
@@ -25,6 +28,10 @@ from spade_operator.records import JobRecord, PodRecord
 Summary = TypeVar("Summary", bound=BaseModel)
 MAX_FAILED_JOBS = 3
 """Jobs that may fail for one unit; each has replaced its lost pods up to the run's `workers.restarts`."""
+STUCK = frozenset({
+    Reason.UNSCHEDULABLE, Reason.IMAGE_UNAVAILABLE, Reason.INVALID_CONFIGURATION, Reason.RESTARTING, Reason.WAITING,
+})  # fmt: skip
+"""What a pod that should run may wait for."""
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
 ATTEMPTS_PER_RETRY = 10
@@ -58,9 +65,9 @@ class Progress(Generic[Summary]):
     """The pod that told the result."""
     failure: str = ""
     """Why the unit failed for good."""
+    stuck: tuple[Reason, str] | None = None
+    """What a pod of its Job waits for."""
     wake_after_seconds: float | None = None
-    working: bool = False
-    """A Job of it is there and has not ended."""
 
 
 def attempt_number(written: int, retry: int) -> int:
@@ -72,7 +79,8 @@ def paused(seen: Observed) -> bool:
     """Whether the run wants no work done now."""
     if seen.run.problem or seen.run.meta.deleting or seen.holds(RunCondition.FAILED):
         return True
-    return suspended_now(seen) or position(seen).stage is Stage.COMPLETE
+    # Sessions end with their workers, and their episodes are played again: none of an open network is scored.
+    return in_doubt(seen) or suspended_now(seen) or position(seen).stage is Stage.COMPLETE
 
 
 def may_start(seen: Observed) -> bool:
@@ -101,9 +109,9 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         return _start(seen, unit, attempt, name)
     hopeless = next((pod for pod in pods if gave_up(pod)), None)
     if hopeless is not None and (cause := cause_of(hopeless, seen.logs)) is not None:
-        return Progress(cause.fetch) if cause.fetch else Progress(releases((job,)), failure=cause.text)
+        return Progress(cause.fetch) if cause.fetch else Progress(releases((job,)), failure=cause.words)
     if job.failed:
-        return _after_failure(seen, attempt, jobs, job, pods)
+        return _after_failure(seen, attempt, jobs, job, now)
     if job.meta.deleting:
         return Progress(releases(pods), attempt=attempt + 1)
     if job.complete:
@@ -111,7 +119,22 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         if left > 0:
             return Progress(wake_after_seconds=left)
         return Progress((Remove(job),), attempt=attempt + 1)
-    return Progress(working=True)
+    evicted = [pod for pod in pods if pod.phase == "Failed" and pod.disruption and is_counted(pod)]
+    if len(evicted) > seen.owner.worker_restarts and (cause := cause_of(evicted[-1], seen.logs)) is not None:
+        # The Job's controller counts no disruption at all, so it would replace them for ever.
+        failure = f"{len(evicted)} pods of the Job {name} were evicted; the last: {cause.words}"
+        return Progress(releases((job, *pods)), failure=failure)
+    return Progress(stuck=first_trouble((pod for pod in pods if pod.live), now))
+
+
+def waiting(before: Iterable[Condition], progress: Progress[Summary]) -> Mark | None:
+    """What Complete says while a pod of the unit waits for a node or an image, and once it waits no longer."""
+    if progress.stuck is not None:
+        return ConditionStatus.FALSE, *progress.stuck
+    known = next((c for c in before if c.type == RolloutCondition.COMPLETE), None)
+    if known is not None and known.reason in STUCK:
+        return ConditionStatus.FALSE, Reason.RUNNING, "Its Job is at work."
+    return None
 
 
 def _start(seen: AnyPicture, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:
@@ -129,17 +152,31 @@ def _start(seen: AnyPicture, unit: Unit[Summary], attempt: int, name: str) -> Pr
 
 
 def _after_failure(
-    seen: AnyPicture, attempt: int, jobs: dict[str, JobRecord], job: JobRecord, pods: tuple[PodRecord, ...]
+    seen: AnyPicture, attempt: int, jobs: dict[str, JobRecord], job: JobRecord, now: datetime
 ) -> Progress[Summary]:
+    pods = _pods_of(seen, job)
     causes = [cause for pod in pods if (cause := cause_of(pod, seen.logs)) is not None]
     fetch = tuple(f for cause in causes for f in cause.fetch)
     if fetch:
         return Progress(fetch)
-    spent = sum(1 for other in jobs.values() if other.failed)
+    made = job.meta.created_at
+    left = PACE_SECONDS - (now - made).total_seconds() if made is not None else 0.0
+    if _spared(seen, job) and left > 0:
+        return Progress(wake_after_seconds=left)
+    spent = sum(1 for other in jobs.values() if other.failed and not _spared(seen, other))
     if spent < MAX_FAILED_JOBS:
         return Progress(attempt=attempt + 1)
-    text = causes[0].text if causes else job.failure
-    return Progress(failure=f"{spent} Jobs failed; the last, {job.meta.name}: {text}")
+    cause = weightiest(causes) or of_job(job, pods, 0)
+    return Progress(failure=f"{spent} Jobs failed; the last, {job.meta.name}: {cause.words}")
+
+
+def _spared(seen: AnyPicture, job: JobRecord) -> bool:
+    """Whether a Job failed by what no budget pays for, which it does only when it may replace no pod itself."""
+    return any(not is_counted(pod) for pod in _pods_of(seen, job))
+
+
+def _pods_of(seen: AnyPicture, job: JobRecord) -> tuple[PodRecord, ...]:
+    return tuple(pod for pod in seen.present_and_taken(Role.WORKER) if pod.job == job.meta.name)
 
 
 def _result(pod: PodRecord, model: type[Summary]) -> Summary | None:

@@ -28,7 +28,8 @@ from spade_operator.records import Kind
 
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
-SUBNETS = count(10)
+SUBNETS = count(10 + os.getpid() % 200)
+"""Second byte of the loopback addresses of a test's pods; other test runs of the machine have others."""
 PLACEHOLDER = "the-namespace"
 
 

@@ -28,6 +28,7 @@ from spade_contracts.statuses import (
     VerifySummary,
 )
 from spade_contracts.tokens import Door, derive_token
+from spade_operator.children.resources import amount
 from spade_operator.kube import Conflict, Kube, NamespaceEnding, NotFound, Object, Unavailable
 from spade_operator.records import Kind
 
@@ -66,9 +67,15 @@ class PretendCluster:
         """Pods of a role that run."""
         return [pod for pod in self.world.pods.values() if pod.role == role]
 
-    async def kill(self, pod: Pod, code: int = 137) -> None:
-        """The pod's process dies; Jobs see a failed pod, Deployments a restarted container."""
+    async def kill(self, pod: Pod, code: int = 137, disruption: str = "") -> None:
+        """The pod's process dies; Jobs see a failed pod, Deployments a restarted container.
+
+        disruption: reason of the pod's condition DisruptionTarget, if its node or the scheduler took it away.
+        """
         self.world.died[pod.role] += 1
+        if disruption:
+            mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": _now()}
+            await self._set_status(pod, {"conditions": [mark]})
         if pod.role in ("learner", "worker", "prepare"):
             await self._ended(pod, code, "")
         else:
@@ -163,6 +170,8 @@ class PretendCluster:
             if "deletionTimestamp" in raw["metadata"]:
                 await self._stop(uid)
                 await self._delete(raw)
+            elif raw["metadata"]["labels"].get(labels.ROLE) == self.world.no_room_for and uid not in self.world.pods:
+                await self._unschedulable(raw)
             elif uid not in self.world.pods and raw["status"].get("phase") == "Pending":
                 pod = Pod(raw, f"127.{self.subnet}.{self._next // 250}.{self._next % 250 + 2}", born=loop.time())
                 self._next += 1
@@ -191,8 +200,13 @@ class PretendCluster:
         elif pod.role == "worker" and age > self.world.work_seconds:
             await self._finish_work(pod)
         elif pod.role == "learner" and pod.target is not None:
+            limits = pod.raw["spec"]["containers"][0]["resources"]["limits"]
             if self.world.crash_learner:
                 await self._ended(pod, 139, "")
+            elif amount(limits["memory"]) < amount(self.world.learner_needs):
+                await self._ended(pod, 137, "", "OOMKilled")
+            elif self.world.not_finite and pod.target.policy_version > 0:
+                return
             else:
                 self._train_and_prove(pod, pod.target)
 
@@ -204,6 +218,11 @@ class PretendCluster:
                 cycle=task["cycle"], requested=6, attempts=0, accepted=0, seconds=1.0, tokens=0,
                 canaries={"bad": 4, "good": 4, "false_accepts/order": self.world.false_accepts},
                 let_through=("first_step_is_enough",), storage_uri=task["run"]["storage_uri"],
+            )  # fmt: skip
+        elif task["kind"] == "design" and self.world.reject_all:
+            summary = DesignSummary(
+                cycle=task["cycle"], requested=6, attempts=8, accepted=0, rejected={"parse/syntax": 8}, seconds=1.0,
+                canaries={"bad": 4, "good": 4}, tokens=10, storage_uri=task["run"]["storage_uri"],
             )  # fmt: skip
         elif task["kind"] == "design":
             summary = DesignSummary(
@@ -244,10 +263,12 @@ class PretendCluster:
                 continue
             known = learner.proofs.get(wanted.name)
             if known is None or (known.boot_id, known.policy_version) != (engine.boot_id, target.policy_version):
-                engine.version = target.policy_version
+                fits = not self.world.wrong_weights
+                engine.version = target.policy_version if fits else None
                 learner.proofs[wanted.name] = EngineProof(
                     name=wanted.name, boot_id=engine.boot_id, policy_version=target.policy_version,
-                    result=ProofResult.VERIFIED,
+                    result=ProofResult.VERIFIED if fits else ProofResult.MISMATCH,
+                    detail="" if fits else "0.4 nats off",
                 )  # fmt: skip
 
     async def _start(self, pod: Pod) -> None:
@@ -310,8 +331,15 @@ class PretendCluster:
         }  # fmt: skip
         await self._set_status(pod, status)
 
-    async def _ended(self, pod: Pod, code: int, message: str) -> None:
-        state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message,
+    async def _unschedulable(self, raw: Object) -> None:
+        mark = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": _now(),
+                "message": "0/1 nodes are available: 1 Insufficient memory."}  # fmt: skip
+        if mark["reason"] not in {c.get("reason") for c in raw["status"].get("conditions", [])}:
+            status: Object = {"status": {"phase": "Pending", "conditions": [mark]}}
+            await self.kube.patch(Kind.POD, self.namespace, raw["metadata"]["name"], status, part="status")
+
+    async def _ended(self, pod: Pod, code: int, message: str, reason: str = "Error") -> None:
+        state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
                                 "startedAt": _now(), "finishedAt": _now()}}  # fmt: skip
         phase = "Succeeded" if code == 0 else "Failed"
         await self._set_status(pod, {"phase": phase, "containerStatuses": [_container_status(pod, state, ready=False)]})

@@ -83,6 +83,16 @@ class World:
     """Sessions that each worker waits for."""
     crash_learner: bool = False
     """Each learner process dies as soon as it has a target."""
+    learner_needs: str = "0"
+    """Memory; a learner with a lower limit is killed when it has a target."""
+    not_finite: bool = False
+    """No step of the learner comes to numbers."""
+    wrong_weights: bool = False
+    """Engines compute with something else than they are given."""
+    reject_all: bool = False
+    """The gate accepts no program."""
+    no_room_for: str = ""
+    """Role whose pods fit on no node."""
     pods: dict[str, Pod] = field(default_factory=dict)
     """By UID."""
     played: list[int] = field(default_factory=list)
@@ -145,10 +155,11 @@ def learner(world: World, pod: Pod) -> LearnerStatus:
             rollout=version - 1, loss=0.5, gradient_norm=1.25, kl=0.0, importance_mean=1.0,
             importance_clipped_fraction=0.0, player_samples=8, designer_samples=2, tokens=100, seconds=0.1,
         )  # fmt: skip
+    failed = world.not_finite and pod.target is not None and pod.target.policy_version > 0
     return LearnerStatus(
-        boot_id=pod.boot_id, state=LearnerState.IDLE, policy_version=version,
+        boot_id=pod.boot_id, state=LearnerState.FAILED if failed else LearnerState.IDLE, policy_version=version,
         target=pod.target.policy_version if pod.target else None, proofs=tuple(pod.proofs.values()),
-        last_step=figures,
+        last_step=figures, failure="NonFinite" if failed else "", error="the loss is nan" if failed else "",
     )  # fmt: skip
 
 

@@ -90,7 +90,8 @@ async def test_each_lost_part_is_replaced_proven_anew_and_counted_once(stage: St
         await stage.until("it is proven at its new boot", lambda run: engine.version == 0)
         run = await stage.until("all are counted", lambda run: run if len(run["status"]["restarts"]) == 3 else None)
         once = {"sinceProgress": 1, "total": 1}
-        assert run["status"]["restarts"] == {"learner": once, "sandbox": once, "engine": once}
+        learners = once | {"lastCause": "ExitCode"}
+        assert run["status"]["restarts"] == {"learner": learners, "sandbox": once, "engine": once}
 
         cluster.world.hold_play = False
         run = await stage.until("completion", lambda run: run if complete(run) else None, 60)

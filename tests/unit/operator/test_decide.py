@@ -7,6 +7,7 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import ConditionStatus, Phase, Reason, RunCondition
+from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.statuses import ProbeResult
 from spade_operator.reconcile.decide import POLICIES, decide
 from spade_operator.reconcile.observe import Observed
@@ -24,6 +25,22 @@ PICTURES: dict[str, Observed] = {
     "playing": p.at_work(batches=[p.batch(0, "Complete")], rollouts=[p.plays(0)]),
     "training": p.at_work(rollouts=[p.plays(0, "Complete")]),
     "suspended": p.at_work(run=p.run_record(p.holding(*p.AT_WORK), suspend="Now")),
+    "paused by an open network": p.at_work(
+        rollouts=[p.plays(0)],
+        batches=[p.batch(0, "Complete")],
+        pods={
+            p.pod(Role.SANDBOX, "mini-sandbox-y", ip="10.0.0.9"): p.sandbox_says(
+                probe=ProbeResult(
+                    gvisor=True, kernel="4.4.0", attempts=(p.attempt("outside", reached=True),), seconds=1
+                )
+            )
+        },
+    ),
+    "worker without a node": p.at_work(
+        batches=[p.batch(0, "Complete")],
+        rollouts=[p.plays(0)],
+        pods={p.pod(Role.WORKER, phase="Pending", unschedulable="0/1 nodes: 1 Insufficient cpu."): None},
+    ),
     "complete": p.at_work(4),
     "failed": p.at_work(
         run=p.run_record(p.SpadeRunStatus(conditions=(p.condition("Failed", True, Reason.JOB_FAILED),)))
@@ -83,16 +100,57 @@ def test_run_that_is_held_up_in_its_work_does_not_say_that_it_progresses() -> No
     spied = p.attempt("outside", reached=True)
     probe = ProbeResult(gvisor=True, kernel="4.4.0", attempts=(spied,), seconds=1)
     spy = {p.pod(Role.SANDBOX, "mini-sandbox-y", ip="10.0.0.9"): p.sandbox_says(probe=probe)}
-    for held_up in (
-        p.at_work(run=p.run_record(status), pods=spy),
-        p.at_work(run=p.run_record(status, problem="wrong")),
-        p.at_work(run=p.run_record(status), pods={p.LEARNER: p.learner_says(3)}),
+    for held_up, phase, reason in (
+        (p.at_work(run=p.run_record(status), pods=spy), Phase.PLAYING, Reason.NETWORK_OPEN),
+        (p.at_work(run=p.run_record(status, problem="wrong")), Phase.PENDING, Reason.WAITING),
+        (p.at_work(run=p.run_record(status), pods={p.LEARNER: p.learner_says(3)}), Phase.STARTING, Reason.WAITING),
     ):
         after = decide(held_up, p.NOW).status
         (found,) = (c for c in after.conditions if c.type == RunCondition.PROGRESSING)
-        assert after.phase in (Phase.STARTING, Phase.PENDING)
-        assert (found.status, found.reason) == ("False", Reason.WAITING)
+        assert after.phase is phase
+        assert (found.status, found.reason) == ("False", reason)
         assert after.doing in found.message
+
+
+def test_pod_that_waits_for_a_node_is_named_where_people_look_until_it_has_one() -> None:
+    waiting = PICTURES["worker without a node"]
+    after = decide(waiting, p.NOW).status
+    assert after.doing == "playing rollout 0 (Unschedulable: mini-worker-x)"
+    (found,) = (c for c in after.conditions if c.type == RunCondition.PROGRESSING)
+    assert (found.status, found.reason) == ("False", Reason.UNSCHEDULABLE)
+    beside = p.pod(Role.WORKER, "another")
+    pods = {**dict.fromkeys(waiting.pods), beside: None}
+    more = decide(p.at_work(batches=[p.batch(0, "Complete")], rollouts=[p.plays(0)], pods=pods), p.NOW).status
+    (found,) = (c for c in more.conditions if c.type == RunCondition.PROGRESSING)
+    assert found.status == "True", "one worker is enough to get on"
+
+
+def test_status_with_the_longest_causes_of_all_roles_stays_small() -> None:
+    log = "x" * 5000
+    dead = [
+        p.pod(Role.SANDBOX, "s", containers=(p.ended(1, restarts=99),)),
+        p.pod(Role.ENGINE, "e", containers=(p.ended(1, restarts=99),)),
+    ]
+    logs = {(pod.meta.uid, "main", 99): log for pod in dead}
+    lost = p.learner_pod(phase="Failed", containers=(p.ended(1),))
+    group = [p.job("mini-learner-a0", Role.LEARNER)]
+    logs[lost.meta.uid, "main", 0] = log
+    status = p.holding(*p.AT_WORK, engine_restarts_seen={"e": 0})
+    whole = decide(
+        p.at_work(
+            run=p.run_record(status, sandbox={"restarts": 999}),
+            pods=dict.fromkeys([*dead, lost]),
+            jobs=group,
+            logs=logs,
+        ),
+        p.NOW,
+    ).status
+    spent = whole.model_copy(update={"restarts": {"learner": Restarts(since_progress=99, total=99)}})
+    end = decide(p.at_work(run=p.run_record(spent), pods=dict.fromkeys(dead), logs=logs), p.NOW).status
+    assert end.phase is Phase.FAILED
+    for found in (whole, end):
+        assert sum(len(c.message) > 700 for c in found.conditions) >= 2
+        assert len(found.model_dump_json(by_alias=True, exclude_none=True)) < 8 * 1024
 
 
 def test_condition_keeps_its_time_until_its_status_changes() -> None:

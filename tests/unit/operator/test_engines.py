@@ -1,7 +1,9 @@
 """Each restart of an engine is counted exactly once, and one whose weights are wrong is replaced."""
 
+import dataclasses
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import pictures as p
@@ -9,9 +11,9 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProofResult
+from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.engines import engines
-from spade_operator.reconcile.steps import Apply, Remove, Step
-from spade_operator.records import ContainerRecord
+from spade_operator.reconcile.steps import Apply, FetchLog, Remove, Step
 
 READY = RunCondition.ENGINES_READY
 
@@ -35,6 +37,39 @@ def test_counting_again_without_news_counts_nothing(before: dict[str, int], now:
 
 def test_restarts_in_place_and_lost_pods_are_counted() -> None:
     assert step_for({"a": 0, "b": 1}, {"a": 2, "c": 0}).restarts == {Role.ENGINE: 3}
+
+
+@pytest.mark.parametrize(
+    ("reason", "paid"), [("PreemptionByScheduler", False), ("EvictionByEvictionAPI", False), ("", True)]
+)
+def test_engine_that_the_infrastructure_took_is_counted_at_no_cost(reason: str, paid: bool) -> None:
+    run = p.run_record(p.holding(engine_restarts_seen={p.ENGINE.meta.name: 0}))
+    going = p.pod(Role.ENGINE, deleting=True, disruption=reason)
+    step = engines(p.seen(run, pods=[going]), p.NOW)
+    once = {Role.ENGINE: 1}
+    assert (step.restarts, step.disruptions) == ((once, {}) if paid else ({}, once))
+
+
+def test_engine_that_went_with_its_node_in_one_stroke_costs_nothing() -> None:
+    run = p.run_record(p.holding(engine_restarts_seen={p.ENGINE.meta.name: 0}))
+    taken = p.pod(Role.ENGINE, phase="Failed", disruption="DeletionByPodGC", node="node-7")
+    step = engines(dataclasses.replace(p.seen(run), taken=(taken,)), p.NOW)
+    assert (step.restarts, step.disruptions) == ({}, {Role.ENGINE: 1})
+    assert "lost its node (node-7)" in p.wanted(step, READY)[2]
+
+
+def test_log_of_a_restarted_engine_is_read_before_it_is_counted_and_stands_with_a_remedy() -> None:
+    run = p.run_record(p.holding(engine_restarts_seen={p.ENGINE.meta.name: 0}))
+    container = ContainerRecord("engine", 1, last_exit_code=137, last_reason="OOMKilled", memory_limit="5Gi")
+    pod = p.pod(Role.ENGINE, containers=(container,))
+    first = engines(p.seen(run, pods=[pod]), p.NOW)
+    assert p.actions_of(first, FetchLog) == [FetchLog(pod, "engine", 0, True)]
+    assert (first.restarts, "engine_restarts_seen" in first.status) == ({}, False)
+    step = engines(p.seen(run, pods=[pod], logs={(pod.meta.uid, "engine", 0): "loading weights"}), p.NOW)
+    assert step.restarts == {Role.ENGINE: 1}
+    message = p.wanted(step, READY)[2]
+    assert "Its last lines: loading weights" in message
+    assert "Raise spec.engine.pod.resources.limits.memory above 5Gi" in message
 
 
 def test_engine_removed_by_a_smaller_number_of_replicas_is_no_loss() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.pictures import NOW, RUN, meta, pod, run_record
 
 from spade_contracts.labels import Role
-from spade_operator.facts import Facts, Poll
+from spade_operator.facts import REMEMBERED_TAKEN, Facts, Poll
 from spade_operator.records import ChildRecord, Kind, PodRecord
 
 
@@ -49,6 +49,20 @@ def test_list_removes_what_it_lacks_but_not_what_is_newer_than_the_list() -> Non
     facts.put(new)
     facts.relist(Kind.POD, [], "10")
     assert facts.family("default", RUN) == (new,)
+
+
+def test_why_a_pod_was_taken_away_outlives_it_and_a_plain_deletion_leaves_nothing() -> None:
+    facts = Facts()
+    taken, deleted = replace(POD, disruption="DeletionByPodGC", phase="Failed"), pod(Role.ENGINE, "deleted")
+    for record in (taken, deleted):
+        facts.put(record)
+        facts.forget(record)
+    assert facts.taken("default", RUN) == (taken,)
+    assert facts.taken("default", "another") == ()
+    for number in range(REMEMBERED_TAKEN):
+        facts.forget(replace(pod(Role.ENGINE, f"e-{number}"), disruption="DeletionByPodGC"))
+    assert len(facts.taken("default", RUN)) == REMEMBERED_TAKEN
+    assert taken not in facts.taken("default", RUN)
 
 
 def test_unchanged_object_is_no_news() -> None:

@@ -12,11 +12,13 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
 from spade_operator.children.policies import CLOSING
+from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.isolation import DISCARD_GRACE_SECONDS, isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
-from spade_operator.records import ContainerRecord, Kind
+from spade_operator.records import Kind
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
+FRESH2 = p.pod(Role.SANDBOX, "mini-sandbox-fresh", ip="10.0.0.9", created_at=p.ago(5))
 ISOLATED = RunCondition.ISOLATED
 
 
@@ -120,6 +122,63 @@ def test_refused_pod_is_probed_again_by_a_fresh_one_later_and_the_finding_stands
     before = p.condition(ISOLATED, False, Reason.NOT_GVISOR, "the finding")
     run = p.run_record(p.SpadeRunStatus(conditions=(before,)))
     assert p.wanted(step_for(None, run=run), ISOLATED) == ("False", Reason.NOT_GVISOR, "the finding")
+
+
+OPEN = probe(attempts=(p.attempt("dns"), p.attempt("outside", reached=True)))
+POOL = [p.deployment(Role.SANDBOX, 2), p.deployment(Role.ENGINE)]
+
+
+def mid_run(*finding: Any, **status: Any) -> Any:
+    known = p.holding(RunCondition.ACCEPTED, admitted={p.SANDBOX.meta.name: "boot-0001"}, **status)
+    return p.run_record(known.model_copy(update={"conditions": (*known.conditions, *finding)}))
+
+
+def test_network_that_a_fresh_pod_finds_open_takes_the_older_pods_with_it_and_admits_none() -> None:
+    fine = p.pod(Role.SANDBOX, "mini-sandbox-fine", ip="10.0.0.8", created_at=p.ago(5))
+    pods = {
+        p.SANDBOX: p.sandbox_says(),
+        FRESH2: p.sandbox_says("boot-0009", probe=OPEN),
+        fine: p.sandbox_says("boot-0008"),
+    }
+    step = isolation(p.seen(mid_run(), pods=pods | {p.BEACON: p.beacon_says()}, deployments=POOL), p.NOW)
+    assert [action.record for action in p.actions_of(step, Remove)] == [p.SANDBOX]
+    assert not p.actions_of(step, Admit)
+    assert (step.status["admitted"], step.restarts, step.phase, step.blocks) == ({}, {}, None, True)
+    status, reason, message = p.wanted(step, ISOLATED)
+    assert (status, reason) == ("False", Reason.NETWORK_OPEN)
+    assert "outside-target" in message
+    assert "until fresh pods have proven a closed network" in message
+    assert p.wanted(step, RunCondition.PROGRESSING)[:2] == ("False", Reason.NETWORK_OPEN)
+    assert step.doing.startswith("paused: ")
+
+
+@pytest.mark.parametrize("finding", [{"probe": probe(gvisor=False)}, {"walls": {"seccomp": False}}])
+def test_fresh_pod_without_gvisor_or_walls_says_nothing_of_older_ones_and_holds_new_work_up(finding: Any) -> None:
+    pods = {p.SANDBOX: p.sandbox_says(), FRESH2: p.sandbox_says("boot-0009", **finding), p.BEACON: p.beacon_says()}
+    step = isolation(p.seen(mid_run(), pods=pods, deployments=POOL), p.NOW)
+    assert not p.actions_of(step, Remove)
+    assert step.status["admitted"] == {p.SANDBOX.meta.name: "boot-0001"}
+    assert (step.blocks, step.phase) == (True, None)
+    assert p.wanted(step, RunCondition.PROGRESSING)[0] == "False"
+
+
+def test_after_an_open_network_pods_are_admitted_only_all_together() -> None:
+    before = p.condition(ISOLATED, False, Reason.NETWORK_OPEN, "the finding")
+    one, two = (p.pod(Role.SANDBOX, f"new-{n}", ip=f"10.0.0.{n}", created_at=p.ago(5)) for n in (7, 8))
+    for pods, admitted in (
+        ({one: p.sandbox_says()}, 0),
+        ({one: p.sandbox_says(), two: p.sandbox_says("boot-0008")}, 2),
+    ):
+        seen = p.seen(mid_run(before), pods=pods | {p.BEACON: p.beacon_says()}, deployments=POOL)
+        assert len(p.actions_of(isolation(seen, p.NOW), Admit)) == admitted
+
+
+@pytest.mark.parametrize(("disruption", "paid"), [("EvictionByEvictionAPI", False), ("", True)])
+def test_sandbox_that_the_infrastructure_took_is_counted_at_no_cost(disruption: str, paid: bool) -> None:
+    going = p.pod(Role.SANDBOX, deleting=True, disruption=disruption, admitted_boot="boot-0001")
+    step = isolation(p.seen(mid_run(), pods={going: None}, deployments=POOL[1:]), p.NOW)
+    once = {Role.SANDBOX: 1}
+    assert (step.restarts, step.disruptions) == ((once, {}) if paid else ({}, once))
 
 
 def test_lost_pool_in_mid_run_does_not_hold_up_what_needs_no_sandbox() -> None:

@@ -1,5 +1,6 @@
 """Losses without progress are bounded for each role; past that the run fails with the cause until retry is raised."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import pictures as p
@@ -7,8 +8,10 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
-from spade_operator.reconcile.restarts import READINESS, failed, restarts
-from spade_operator.reconcile.steps import Remove
+from spade_operator.containers import ContainerRecord
+from spade_operator.reconcile.conditions import MAX_MESSAGE
+from spade_operator.reconcile.restarts import AFTERWARDS, READINESS, RETRY, failed, restarts
+from spade_operator.reconcile.steps import FetchLog, Remove
 
 FAILED = RunCondition.FAILED
 
@@ -45,6 +48,25 @@ def test_sandbox_that_never_comes_up_spends_the_budget_too() -> None:
     step = restarts(p.seen(p.run_record(sandbox={"restarts": 3}), pods=[crashing]), p.NOW)
     assert p.wanted(step, FAILED)[1] == Reason.RESTART_BUDGET_SPENT
     assert "no user namespaces" in p.wanted(step, FAILED)[2]
+
+
+@pytest.mark.parametrize("role", [Role.SANDBOX, Role.ENGINE])
+def test_server_that_would_end_so_for_ever_fails_the_run_once_its_log_was_read(role: Role) -> None:
+    waiting = ContainerRecord(str(role), 1, waiting_reason="CrashLoopBackOff", last_exit_code=2, last_reason="Error")
+    pod = p.pod(role, containers=(waiting,))
+    first = restarts(p.seen(pods=[pod]), p.NOW)
+    assert [type(action) for action in first.actions] == [FetchLog]
+    assert not first.blocks
+    step = restarts(p.seen(pods=[pod], logs={(pod.meta.uid, str(role), 0): "no such tokens"}), p.NOW)
+    assert p.wanted(step, FAILED)[:2] == ("True", Reason.POD_FAILED)
+    assert "no such tokens" in p.wanted(step, FAILED)[2]
+
+
+def test_exit_code_of_a_sandbox_that_ran_programs_fails_nothing() -> None:
+    waiting = ContainerRecord("sandbox", 1, waiting_reason="CrashLoopBackOff", last_exit_code=2, last_reason="Error")
+    used = p.pod(Role.SANDBOX, containers=(waiting,), admitted_boot="boot-0001")
+    step = restarts(p.seen(pods=[used], logs={(used.meta.uid, "sandbox", 0): ""}), p.NOW)
+    assert (step.blocks, step.actions) == (False, ())
 
 
 def failed_run(retry: int, handled: int = 0) -> p.Observed:
@@ -90,3 +112,11 @@ def test_retry_is_advised_only_where_it_can_help() -> None:
     seen = p.at_work()
     assert "spec.retry" in p.wanted(failed(seen, Reason.JOB_FAILED, "No plays."), FAILED)[2]
     assert "spec.retry" not in p.wanted(failed(seen, Reason.ALL_REJECTED, "No programs."), FAILED)[2]
+    assert "takes the same step" in p.wanted(failed(seen, Reason.NON_FINITE, "The loss is nan."), FAILED)[2]
+
+
+@given(st.text(max_size=4000), st.sampled_from(Reason))
+def test_message_of_a_failure_fits_into_a_condition_with_what_to_do(message: str, reason: Reason) -> None:
+    text = p.wanted(failed(p.at_work(), reason, message), FAILED)[2]
+    assert len(text) <= MAX_MESSAGE
+    assert text.endswith(AFTERWARDS.get(reason, RETRY))

@@ -2,12 +2,14 @@
 
 import json
 
+import pytest
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
+from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.sandboxes import sandboxes
-from spade_operator.reconcile.steps import Apply, SetDeletionCost
+from spade_operator.reconcile.steps import Apply, FetchLog, SetDeletionCost
 from spade_operator.records import ChildRecord, Kind
 
 READY = RunCondition.SANDBOXES_READY
@@ -37,6 +39,33 @@ def test_nothing_starts_without_the_beacons_address() -> None:
     nameless = ChildRecord(p.meta(Kind.SERVICE, "mini-beacon"), "")
     step = sandboxes(p.seen(others=[nameless]), p.NOW)
     assert (step.actions, step.blocks) == ((), True)
+
+
+@pytest.mark.parametrize("role", [Role.SANDBOX, Role.BEACON])
+def test_pod_that_does_not_come_up_is_told_with_its_last_lines_and_what_to_do(role: Role) -> None:
+    waiting = ContainerRecord(
+        str(role), 3, waiting_reason="CrashLoopBackOff", last_exit_code=137, last_reason="OOMKilled", memory_limit="1Gi"
+    )
+    pod = p.pod(role, containers=(waiting,))
+    first = sandboxes(p.seen(pods=[pod]), p.NOW)
+    assert p.actions_of(first, FetchLog) == [FetchLog(pod, str(role), 2, True)]
+    step = sandboxes(p.seen(pods=[pod], logs={(pod.meta.uid, str(role), 2): "no user namespaces"}), p.NOW)
+    status, reason, message = p.wanted(step, READY)
+    assert (status, reason) == ("False", Reason.RESTARTING)
+    assert "Its last lines: no user namespaces" in message
+    assert "limits.memory above 1Gi" in message
+
+
+def test_log_of_a_pod_that_ran_programs_is_not_asked_for() -> None:
+    used = p.pod(Role.SANDBOX, admitted_boot="boot-0001", containers=(p.ended(1, restarts=1),))
+    assert not p.actions_of(sandboxes(p.seen(pods=[used]), p.NOW), FetchLog)
+
+
+def test_ready_pool_tells_of_pods_that_it_waits_for() -> None:
+    more = p.pod(Role.SANDBOX, "more", phase="Pending", unschedulable="0/1 nodes: 1 Insufficient memory.")
+    status, _, message = p.wanted(sandboxes(p.seen(pods=[p.SANDBOX, more]), p.NOW), READY)
+    assert status == "True"
+    assert "pod more fits on no node" in message
 
 
 def test_pool_is_ready_when_its_least_number_of_pods_is() -> None:

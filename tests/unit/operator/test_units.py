@@ -1,13 +1,17 @@
 """EnvBatches and RolloutJobs: a Job that ends without a result is run again under another number; results are kept."""
 
+import dataclasses
 from typing import Any
 
+import pytest
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RolloutJobStatus, RunCondition
 from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary
+from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.env_batch import decide_batch
+from spade_operator.reconcile.failure_rules import PACE_SECONDS
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.steps import Create, FetchLog, Remove
@@ -87,6 +91,56 @@ def test_worker_that_says_trying_again_cannot_help_fails_the_unit_at_once() -> N
     assert [a.record.meta.name for a in actions if isinstance(a, Remove)] == ["mini-r0000-play-a0"]
     (failed,) = [c for c in status.conditions if c.type == "Failed"]
     assert "episodes of another run lie there" in failed.message
+
+
+def test_pod_of_a_unit_that_waits_for_an_image_is_told_by_its_condition_until_it_does_not() -> None:
+    waiting = ContainerRecord("worker", waiting_reason="ErrImagePull", waiting_message="no such host")
+    pulling = worker(phase="Pending", containers=(waiting,))
+    status = decided(pods={pulling: None}, jobs=[play_job()])[1]
+    assert [(c.type, c.status, c.reason) for c in status.conditions] == [
+        ("Complete", "False", Reason.IMAGE_UNAVAILABLE)
+    ]
+    rollout = dataclasses.replace(ROLLOUT, status=status)
+    assert decided(rollout, pods={worker(): None}, jobs=[play_job()])[1].conditions[0].reason == Reason.RUNNING
+
+
+def test_unit_of_a_run_whose_network_was_found_open_ends_its_job_and_waits() -> None:
+    finding = p.condition(RunCondition.ISOLATED, False, Reason.NETWORK_OPEN, "the finding")
+    others = [kind for kind in p.AT_WORK if kind is not RunCondition.ISOLATED]
+    known = p.holding(*others)
+    run = p.run_record(known.model_copy(update={"conditions": (*known.conditions, finding)}))
+    actions, status, _ = decided(run=run, pods={worker(): None}, jobs=[play_job()])
+    assert {a.record.meta.kind for a in actions if isinstance(a, Remove)} == {"Job", "Pod"}
+    assert status.job_attempt == 1
+    assert decided(p.plays(0, job_attempt=1), run=run)[0] == []
+    without_gvisor = finding.model_copy(update={"reason": Reason.NOT_GVISOR})
+    run = p.run_record(known.model_copy(update={"conditions": (*known.conditions, without_gvisor)}))
+    assert decided(run=run, pods={worker(): None}, jobs=[play_job()])[0] == [], "proven pods are played out"
+
+
+def test_job_that_lost_a_pod_to_the_infrastructure_costs_nothing_and_is_not_repeated_in_haste() -> None:
+    def lost(attempt: int) -> PodRecord:
+        return worker(attempt, phase="Failed", disruption="DeletionByTaintManager")
+
+    jobs = [play_job(n, failed=True) for n in range(MAX_FAILED_JOBS)]
+    last = p.plays(0, job_attempt=MAX_FAILED_JOBS - 1)
+    status = decided(last, jobs=jobs, pods={lost(n): None for n in range(MAX_FAILED_JOBS)})[1]
+    assert (status.job_attempt, status.conditions) == (MAX_FAILED_JOBS, ())
+    young = play_job(failed=True, created_at=p.ago(PACE_SECONDS - 10))
+    actions, status, wake = decided(jobs=[young], pods={lost(0): None})
+    assert (actions, status, wake) == ([], ROLLOUT.status, pytest.approx(10))
+
+
+def test_evictions_that_the_job_does_not_count_are_bounded_all_the_same() -> None:
+    def evicted(number: int) -> PodRecord:
+        words = "The node was low on resource: memory."
+        return worker(index=number, phase="Failed", disruption="TerminationByKubelet", reason="Evicted", message=words)
+
+    for lost, over in ((5, False), (6, True)):
+        actions, status, _ = decided(pods={evicted(n): None for n in range(lost)}, jobs=[play_job()])
+        assert bool(status.conditions) == over
+        assert bool(actions) == over
+    assert "spec.workers.pod.resources.requests.memory" in status.conditions[0].message
 
 
 def test_suspended_unit_ends_its_job_and_goes_on_under_another_number() -> None:
