@@ -6,16 +6,18 @@ a queue for each kind; the operator knows of it when it is heard.
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from tests.support import pictures as p
+from tests.support.tiny_processes import Process, result, says
+from tests.support.watched import WATCHED
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus, SpadeRunStatus
-from spade_contracts.statuses import DesignSummary, EngineProof, LearnerTarget, Outcome, PlaySummary, PrepareResult
+from spade_contracts.statuses import PrepareResult
 from spade_operator.children.manifests import Manifest
 from spade_operator.facts import Facts, Poll, Told
 from spade_operator.reconcile.decide import decide
@@ -34,7 +36,6 @@ from spade_operator.reconcile.steps import (
     SetTarget,
 )
 from spade_operator.records import (
-    WATCHED,
     BatchRecord,
     ContainerRecord,
     DeploymentRecord,
@@ -53,16 +54,6 @@ GROUP_ROLES = (Role.LEARNER, Role.WORKER, Role.PREPARE)
 """Roles whose pods end; those of others are started again in place."""
 Head = RunRecord | BatchRecord | RolloutRecord
 Status = SpadeRunStatus | EnvBatchStatus | RolloutJobStatus
-
-
-@dataclass
-class Process:
-    """What runs in a pod."""
-
-    boot_id: str
-    version: int | None = None
-    target: LearnerTarget | None = None
-    proofs: dict[str, EngineProof] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,8 @@ class TinyWorld:
             case Apply(manifest):
                 record = self._make(manifest)
                 self.facts.put(record)
-                self.facts.set_applied(record)
+                stamp = self.now.isoformat(timespec="seconds")
+                self.facts.set_applied(record, record.meta.hash, stamp)
             case Remove(record, grace_seconds):
                 self._remove(record)
                 self.facts.mark_deleting(record, grace_seconds)
@@ -334,15 +326,8 @@ class TinyWorld:
         if pod.meta.role is Role.PREPARE:
             return PrepareResult(accepted=True).model_dump_json()
         task = json.loads(self.manifests[pod.meta.uid]["metadata"]["annotations"]["spade.dev/task"])
-        known = {"seconds": 1.0, "tokens": 1, "storage_uri": "file:///storage"}
-        if task["kind"] == "design":
-            self.done["design", task["cycle"]] += 1
-            return DesignSummary(cycle=task["cycle"], requested=6, attempts=6, accepted=6, **known).model_dump_json()
-        self.done["play", task["rollout"]] += 1
-        return PlaySummary(
-            rollout=task["rollout"], planned=1, outcomes={Outcome.SCORED: 1}, hinted=0, hinted_outcomes={},
-            learnable_fraction=0.5, mean_return=0.5, **known,
-        ).model_dump_json()  # fmt: skip
+        self.done[task["kind"], task["cycle" if task["kind"] == "design" else "rollout"]] += 1
+        return result(task)
 
     def _train(self, learner: Process) -> None:
         if learner.target is None:
@@ -370,20 +355,7 @@ class TinyWorld:
             self._put(replace(pod, containers=(again,)))
 
     def _says(self, pod: PodRecord) -> Any:
-        process = self.processes[pod.meta.uid]
-        match pod.meta.role:
-            case Role.SANDBOX:
-                return p.sandbox_says(process.boot_id)
-            case Role.BEACON:
-                return p.beacon_says()
-            case Role.ENGINE:
-                return p.engine_says(process.version, process.boot_id)
-            case Role.LEARNER:
-                proofs = tuple(process.proofs.values())
-                return p.learner_says(process.version, *proofs, boot_id=process.boot_id)
-            case Role.WORKER:
-                return p.worker_says(wanted=self.demand)
-        return None
+        return says(pod.meta.role, self.processes[pod.meta.uid], self.demand)
 
     def storm(self, random: Random) -> None:
         """A round in which everybody moves in any order, hears of half, loses some of it, and may die."""

@@ -9,7 +9,6 @@ from spade_contracts.resources import (
     ConditionStatus,
     EnvBatchStatus,
     Reason,
-    RolloutCondition,
     RolloutJobStatus,
 )
 from spade_operator.reconcile.fit import fitted

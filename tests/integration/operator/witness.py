@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import aiohttp
 from tests.integration.operator.conftest import within
 from tests.support.api_server import ApiServer
+from tests.support.watched import WATCHED
 
 from spade_operator.kube import PATHS, Kube, Object
 from spade_operator.kube_config import read_kubeconfig
-from spade_operator.records import WATCHED, Kind
+from spade_operator.records import Kind
 
 MAX_OBJECT_BYTES = 4 * 2**20
 CATCH_UP_SECONDS = 20.0

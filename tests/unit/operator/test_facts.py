@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.pictures import NOW, RUN, meta, pod, run_record
+from tests.support.pictures import NOW, RUN, SITE, meta, pod, run_record
 
 from spade_contracts.labels import Role
 from spade_operator.facts import REMEMBERED_TAKEN, Facts, Poll
+from spade_operator.reconcile.observe import observe
 from spade_operator.records import ChildRecord, Kind, PodRecord
 
 
@@ -108,3 +109,17 @@ def test_record_keeps_its_deletion_until_the_watch_says_it_is_gone() -> None:
     assert facts.run("default", RUN) is None
     facts.put(run_record())
     assert [run.meta.name for run in facts.runs()] == [RUN]
+
+
+def test_picture_of_a_run_holds_pods_that_were_taken_from_it_and_none_of_its_namesakes() -> None:
+    facts = Facts()
+    run = run_record()
+    facts.put(run)
+    taken = replace(POD, disruption="DeletionByPodGC", phase="Failed")
+    before = replace(taken, meta=replace(taken.meta, uid="older", run_uid="of a deleted run of the same name"))
+    for record in (taken, before):
+        facts.forget(record)
+    seen = observe(facts, SITE, "default", RUN)
+    assert seen is not None
+    assert seen.present_and_taken(Role.ENGINE) == (taken,)
+    assert seen.present_and_taken(Role.LEARNER) == ()

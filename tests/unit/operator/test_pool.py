@@ -8,8 +8,9 @@ from tests.support import pictures as p
 from spade_contracts.labels import HASH_ANNOTATION, RUN, RUN_UID, Role
 from spade_contracts.resources import BatchCondition, EnvBatchStatus, Reason
 from spade_contracts.resources.run_parts import Restarts
-from spade_contracts.statuses import ScoreDistribution, VerifySummary
+from spade_contracts.statuses import ProbeResult, ScoreDistribution, VerifySummary
 from spade_contracts.tasks import VerifyTask
+from spade_operator.containers import ContainerRecord
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.reconcile.observe import ObservedPool, observe_pool
@@ -285,3 +286,28 @@ def test_everything_of_a_family_asks_its_batch() -> None:
     assert seen is not None
     assert (seen.head, seen.pods) == (batch, (child,))
     assert observe_pool(facts, p.SITE, "default", "mini") is None
+
+
+def test_open_network_that_a_fresh_pod_finds_ends_the_job_and_the_older_pods_until_it_is_closed() -> None:
+    reached = ProbeResult(gvisor=True, kernel="4.4.0", attempts=(p.attempt("outside", reached=True),), seconds=1)
+    spy = p.pod(Role.SANDBOX, "spy", ip="10.0.0.9", created_at=p.ago(5))
+    parts: dict[str, Any] = {"pods": {spy: p.sandbox_says(probe=reached), worker(): None}, "jobs": [job()]}
+    actions, status, _ = decided(proven(**parts))
+    assert condition(status, BatchCondition.ISOLATED) == ("False", Reason.NETWORK_OPEN)
+    assert p.SANDBOX in {action.record for action in actions if isinstance(action, Remove)}
+    actions, status, _ = decided(proven(p.pool_record(status), **parts))
+    assert {Kind.JOB, Kind.POD} <= removed(actions)
+    assert status.job_attempt == 1
+    waiting = decided(proven(p.pool_record(status), pods={spy: p.sandbox_says(probe=reached)}))[0]
+    assert not [name for name in made(waiting) if name.startswith("Job/")]
+
+
+def test_server_that_would_end_so_for_ever_fails_the_batch_with_its_last_words() -> None:
+    waiting = ContainerRecord(
+        "sandbox", 1, waiting_reason="CrashLoopBackOff", last_exit_code=2, last_message="no tokens"
+    )
+    _, status, _ = decided(p.pool_seen(pods=[p.pod(Role.SANDBOX, containers=(waiting,))]))
+    assert condition(status, BatchCondition.FAILED) == ("True", Reason.POD_FAILED)
+    failed = next(c for c in status.conditions if c.type == BatchCondition.FAILED)
+    assert "no tokens" in failed.message
+    assert failed.message.endswith("Then raise spec.retry.")

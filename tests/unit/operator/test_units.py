@@ -7,7 +7,7 @@ import pytest
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import Reason, RolloutJobStatus, RunCondition
+from spade_contracts.resources import Reason, RolloutCondition, RolloutJobStatus, RunCondition
 from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary
 from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.env_batch import decide_batch
@@ -140,7 +140,8 @@ def test_evictions_that_the_job_does_not_count_are_bounded_all_the_same() -> Non
         actions, status, _ = decided(pods={evicted(n): None for n in range(lost)}, jobs=[play_job()])
         assert bool(status.conditions) == over
         assert bool(actions) == over
-    assert "spec.workers.pod.resources.requests.memory" in status.conditions[0].message
+    (failed,) = [condition for condition in status.conditions if condition.type == RolloutCondition.FAILED]
+    assert "spec.workers.pod.resources.requests.memory" in failed.message
 
 
 def test_suspended_unit_ends_its_job_and_goes_on_under_another_number() -> None:
