@@ -287,12 +287,11 @@ class TinyWorld:
     def _make_pod(self, owner: DeploymentRecord | JobRecord, index: int | None) -> None:
         template = self.manifests[owner.meta.uid]["spec"]["template"]
         labels = template["metadata"]["labels"]
-        kind = Kind.JOB if index is not None else Kind.DEPLOYMENT
         name = f"{owner.meta.name}-{self._version}"
         raw = {
             "metadata": {"name": name, "namespace": NAMESPACE, "uid": f"{name}-uid", "labels": labels,
                          "annotations": template["metadata"].get("annotations", {}),
-                         "ownerReferences": [{"uid": owner.meta.uid, "kind": kind, "controller": True}]},
+                         "ownerReferences": [{"uid": owner.meta.uid, "kind": owner.meta.kind, "controller": True}]},
             "status": {"phase": "Pending"},
         }  # fmt: skip
         pod = record_of(Kind.POD, raw)
