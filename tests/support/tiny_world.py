@@ -8,7 +8,6 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from random import Random
 from typing import Any
 
 from tests.support import pictures as p
@@ -81,8 +80,7 @@ class TinyWorld:
         """Units whose work was finished."""
         self.trained, self.targets = 0, [0]
         self.died: Counter[Role] = Counter()
-        self.demand = 0
-        """Sessions that each worker waits for."""
+        self.demand = 0  # sessions that each worker waits for
         self._version = 100
         self._put(p.run_record(**spec))
         self.facts = self.started()
@@ -355,33 +353,6 @@ class TinyWorld:
 
     def _says(self, pod: PodRecord) -> Any:
         return says(pod.meta.role, self.processes[pod.meta.uid], self.demand)
-
-    def storm(self, random: Random) -> None:
-        """A round in which everybody moves in any order, hears of half, loses some of it, and may die."""
-        parts = [self.controllers, self.kubelet, self.work, self.poll, *([self._pass] * 4), *([self._news] * 4)]
-        for part in random.sample(parts, len(parts)):
-            if part in (self._pass, self._news):
-                part(random)
-            elif random.random() < 0.8:
-                part()
-        running = [pod for pod in self.pods() if pod.phase == "Running" and not pod.meta.deleting]
-        if running and random.random() < 0.15:
-            self.die(random.choice(running), evicted=random.random() < 0.5)
-        self.now += timedelta(seconds=random.choice((0, 0.2, 0.5)))
-
-    def _pass(self, random: Random) -> None:
-        wanted = self.decided(random.choice(self.wants_passes()))
-        lost = random.random() < 0.2
-        actions = random.sample(wanted.actions, len(wanted.actions))
-        for action in actions[: random.randint(0, len(actions))] if lost else actions:
-            self.do(action)
-        if not lost:
-            self.write(wanted)
-
-    def _news(self, random: Random) -> None:
-        kind = random.choice(WATCHED)
-        for _ in range(random.randint(0, len(self.news[kind]))):
-            self.hear(kind, again=random.random() < 0.1)
 
     def settle(self, rounds: int = 120) -> None:
         """Nothing goes wrong any more: everybody does what there is to do, until nothing changes for the run."""

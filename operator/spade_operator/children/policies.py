@@ -93,12 +93,9 @@ def _policy(
     owner: Owner, what: str, selector: Manifest, *, ingress: Sequence[Manifest], egress: Sequence[Manifest]
 ) -> Manifest:
     pod_selector = selector if "matchExpressions" in selector else {"matchLabels": selector}
-    spec = {
-        "podSelector": pod_selector,
-        "policyTypes": ["Ingress", "Egress"],
-        "ingress": list(ingress),
-        "egress": list(egress),
-    }
+    spec: Manifest = {"podSelector": pod_selector, "policyTypes": ["Ingress", "Egress"]}
+    # The API server stores no empty list, so an apply with one would change the object each time.
+    spec |= {side: list(rules) for side, rules in (("ingress", ingress), ("egress", egress)) if rules}
     return child(
         "networking.k8s.io/v1",
         "NetworkPolicy",

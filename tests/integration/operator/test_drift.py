@@ -3,6 +3,7 @@ is the end of its runs."""
 
 import json
 import re
+import signal
 
 from tests.integration.operator.conftest import Stage, condition, within
 from tests.integration.operator.test_disturbances import playing
@@ -41,6 +42,37 @@ async def delete_and_wait(stage: Stage, name: str) -> None:
         return any(meta["name"] == name and meta["uid"] != gone for meta in found)
 
     assert await within(60, there_again)
+
+
+async def children(stage: Stage) -> dict[str, tuple[int, Object]]:
+    """Generation and content of everything that the operator applies and may read, by kind and name."""
+    kinds = (Kind.DEPLOYMENT, Kind.NETWORK_POLICY, Kind.SERVICE, Kind.CONFIG_MAP)
+    return {
+        f"{kind} {item['metadata']['name']}": (
+            item["metadata"].get("generation", 0),
+            {name: part for name, part in item.items() if name not in ("metadata", "status")},
+        )
+        for kind in kinds
+        for item in await stage.items(kind)
+    }
+
+
+async def test_operator_that_starts_again_changes_no_child_and_finds_no_drift(stage: Stage) -> None:
+    stage.resync_seconds = 5
+    stage.cluster.world.hold_play = True
+    await stage.create_run(rollouts=1)
+    first = await stage.start_operator()
+    await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
+    before = await children(stage)
+    first.send_signal(signal.SIGKILL)
+    await first.wait()
+    async with stage.operator():
+        await resynced(stage)
+        assert await children(stage) == before
+        assert "is repaired" not in stage.log.read_text()
+        assert drifts(stage) == []
+        stage.cluster.world.hold_play = False
+        await stage.until("completion", complete, 60)
 
 
 async def test_deleted_policy_is_there_again_at_once_and_sandboxes_that_lived_without_it_are_replaced(

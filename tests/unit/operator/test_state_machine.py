@@ -1,6 +1,7 @@
 """Whatever is lost, late, repeated or dead, in any order: decisions never do a thing twice, and the run completes."""
 
 from collections import Counter, defaultdict
+from datetime import timedelta
 from random import Random
 
 from hypothesis import HealthCheck, settings
@@ -9,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.support.tiny_world import TinyWorld
 
 from spade_contracts.labels import ROLE, Role
-from spade_operator.records import BatchRecord, DeploymentRecord, RolloutRecord
+from spade_operator.records import WATCHED, BatchRecord, DeploymentRecord, RolloutRecord
 
 ROLLOUTS, MAX_SANDBOXES = 3, 2
 ONE_AT_A_TIME = (Role.LEARNER, Role.WORKER, Role.PREPARE)
@@ -36,9 +37,41 @@ class RunInTrouble(RuleBasedStateMachine):
 
     @rule(random=st.randoms(use_true_random=False), rounds=st.integers(1, 10))
     def storm(self, random: Random, rounds: int) -> None:
+        """Everybody moves in any order; news and actions are late, lost or repeated, and a pod may die."""
+        world = self.world
+        parts = [world.controllers, world.kubelet, world.work, world.poll, *([self.act] * 4), *([self.hear] * 4)]
         for _ in range(rounds):
-            self.world.storm(random)
+            for part in random.sample(parts, len(parts)):
+                if part in (self.act, self.hear):
+                    part(random)
+                elif random.random() < 0.8:
+                    part()
+            if random.random() < 0.15:
+                self.kill_one(random.randint(0, 9), evicted=random.random() < 0.5)
+            world.now += timedelta(seconds=random.choice((0, 0.2, 0.5)))
             self.keeps_its_word()
+
+    def act(self, random: Random) -> None:
+        """A pass does its actions in any order; if some are lost, it ends there."""
+        wanted = self.world.decided(random.choice(self.world.wants_passes()))
+        lost = random.random() < 0.2
+        actions = random.sample(wanted.actions, len(wanted.actions))
+        for action in actions[: random.randint(0, len(actions))] if lost else actions:
+            self.world.do(action)
+        if not lost:
+            self.world.write(wanted)
+
+    def hear(self, random: Random) -> None:
+        """Some of what is new of a kind."""
+        kind = random.choice(WATCHED)
+        for _ in range(random.randint(0, len(self.world.news[kind]))):
+            self.world.hear(kind, again=random.random() < 0.1)
+
+    def kill_one(self, which: int, *, evicted: bool) -> None:
+        """A pod that runs dies, if there is one."""
+        running = [pod for pod in self.world.pods() if pod.phase == "Running" and not pod.meta.deleting]
+        if running:
+            self.world.die(running[which % len(running)], evicted=evicted)
 
     @rule()
     def restart_the_operator(self) -> None:
@@ -56,12 +89,9 @@ class RunInTrouble(RuleBasedStateMachine):
     def time_passes(self, seconds: int) -> None:
         self.world.wait(seconds)
 
-    @precondition(lambda self: any(pod.phase == "Running" for pod in self.world.pods()))
     @rule(which=st.integers(0, 9), evicted=st.booleans())
     def die(self, which: int, evicted: bool) -> None:
-        running = [pod for pod in self.world.pods() if pod.phase == "Running" and not pod.meta.deleting]
-        if running:
-            self.world.die(running[which % len(running)], evicted=evicted)
+        self.kill_one(which, evicted=evicted)
 
     @precondition(lambda self: self.world.holds("Failed"))
     @rule()
