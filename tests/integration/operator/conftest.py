@@ -28,7 +28,7 @@ from spade_operator.records import Kind
 
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
-SUBNETS = count(10 + os.getpid() % 200)
+SUBNETS = count(60 + os.getpid() % 150)
 """Second byte of the loopback addresses of a test's pods; other test runs of the machine have others."""
 PLACEHOLDER = "the-namespace"
 
@@ -228,9 +228,11 @@ async def stage(api_server: ApiServer, chart_rights: str, tmp_path: Path) -> Asy
         yield Stage(api_server, kube, namespace, cluster, site_file, port, tmp_path / "operator.log", kubeconfig)
     finally:
         playing.cancel()
-        await asyncio.gather(playing, return_exceptions=True)
+        (end,) = await asyncio.gather(playing, return_exceptions=True)
         await kube.close()
         api_server.kubectl("delete", "namespace", namespace, "--wait=false")
+        if not isinstance(end, asyncio.CancelledError):
+            raise AssertionError("the pretended cluster stopped before its test did") from end
 
 
 __all__ = ["RESOURCES", "Stage", "condition", "stage"]
