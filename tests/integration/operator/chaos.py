@@ -156,7 +156,7 @@ def at_end(run: Object, world: World, schedule: Schedule) -> Iterator[str]:
         yield f"learner attempt {status['learnerAttempt']}, but {world.died['learner']} died"
     marks = {c["type"]: c["status"] for c in status["conditions"]}
     wanted = {
-        "Accepted": "True", "Isolated": "True", "SandboxesReady": "False", "EnginesReady": "False",
+        "Accepted": "True", "Isolated": "False", "SandboxesReady": "False", "EnginesReady": "False",
         "LearnerReady": "False", "WeightsVerified": "True", "Progressing": "False", "Complete": "True",
         "Failed": "False",
     }  # fmt: skip

@@ -67,6 +67,11 @@ async def test_operator_that_starts_again_changes_no_child_and_finds_no_drift(st
     first.send_signal(signal.SIGKILL)
     await first.wait()
     async with stage.operator():
+
+        async def second_leads() -> bool:
+            return stage.log.read_text().count(" leads") == 2
+
+        assert await within(60, second_leads), stage.log.read_text()
         await resynced(stage)
         assert await children(stage) == before
         assert "is repaired" not in stage.log.read_text()

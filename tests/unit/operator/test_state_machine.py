@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.support.tiny_world import TinyWorld
+from tests.support.watched import WATCHED
 
 from spade_contracts.labels import ROLE, Role
-from spade_operator.records import WATCHED, BatchRecord, DeploymentRecord, RolloutRecord
+from spade_operator.records import BatchRecord, DeploymentRecord, RolloutRecord
 
 ROLLOUTS, MAX_SANDBOXES = 3, 2
 ONE_AT_A_TIME = (Role.LEARNER, Role.WORKER, Role.PREPARE)
