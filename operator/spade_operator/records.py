@@ -77,6 +77,8 @@ class Meta:
     created_at: datetime | None
     hash: str
     """What we last applied, by its digest."""
+    foreign: bool = False
+    """Whether somebody else wrote a field of its spec or data, as far as its managed fields tell."""
     role: Role | None = None
     rollout: int | None = None
     cycle: int | None = None
@@ -241,10 +243,18 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
         grace_seconds=meta.get("deletionGracePeriodSeconds"),
         created_at=moment(meta.get("creationTimestamp")),
         hash=(meta.get("annotations") or {}).get(labels.HASH_ANNOTATION, ""),
+        foreign=any(map(_is_foreign, meta.get("managedFields") or [])),
         role=_role(marks.get(labels.ROLE)),
         rollout=_number(marks.get(labels.ROLLOUT)),
         cycle=_number(marks.get(labels.CYCLE)),
     )
+
+
+def _is_foreign(entry: Raw) -> bool:
+    """Whether an entry of managed fields is of somebody else, and about what is wanted."""
+    ours = entry.get("manager") == labels.FIELD_MANAGER
+    wanted = {"f:spec", "f:data"} & (entry.get("fieldsV1") or {}).keys()
+    return bool(wanted) and not ours and not entry.get("subresource")
 
 
 def _run(meta: Meta, raw: Raw) -> RunRecord:

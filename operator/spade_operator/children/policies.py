@@ -93,9 +93,13 @@ def _policy(
     owner: Owner, what: str, selector: Manifest, *, ingress: Sequence[Manifest], egress: Sequence[Manifest]
 ) -> Manifest:
     pod_selector = selector if "matchExpressions" in selector else {"matchLabels": selector}
-    spec: Manifest = {"podSelector": pod_selector, "policyTypes": ["Ingress", "Egress"]}
-    # The API server stores no empty list, so an apply with one would change the object each time.
-    spec |= {side: list(rules) for side, rules in (("ingress", ingress), ("egress", egress)) if rules}
+    # Empty lists are written all the same: what we do not name is not ours, and others could add to it.
+    spec = {
+        "podSelector": pod_selector,
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": list(ingress),
+        "egress": list(egress),
+    }
     return child(
         "networking.k8s.io/v1",
         "NetworkPolicy",

@@ -52,7 +52,9 @@ def drift(known: Record | None, applied: Applied | None, manifest: Manifest, ans
         # A Secret: it cannot be read, so only the answer shows whether the apply changed anything.
         unasked = applied is not None and applied.digest == _digest(manifest) and applied.stamp != stamp
         return Drift.CHANGED if unasked else None
-    if known.meta.uid != answer.uid:
+    if known.meta.uid != answer.uid or (applied is None and not known.meta.foreign):
+        # The first apply of a new operator may change an object that is as we left it: the API server does not store
+        # empty lists, and takes one that is written again for a change.
         return None
     ours = _digest(manifest) != (known.meta.hash if applied is None else applied.digest)
     return Drift.CHANGED if not ours and known.meta.edition != answer.edition else None

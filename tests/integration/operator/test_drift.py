@@ -44,14 +44,13 @@ async def delete_and_wait(stage: Stage, name: str) -> None:
     assert await within(60, there_again)
 
 
-async def children(stage: Stage) -> dict[str, tuple[int, Object]]:
-    """Generation and content of everything that the operator applies and may read, by kind and name."""
+async def children(stage: Stage) -> dict[str, Object]:
+    """Content of everything that the operator applies and may read, by kind and name."""
     kinds = (Kind.DEPLOYMENT, Kind.NETWORK_POLICY, Kind.SERVICE, Kind.CONFIG_MAP)
     return {
-        f"{kind} {item['metadata']['name']}": (
-            item["metadata"].get("generation", 0),
-            {name: part for name, part in item.items() if name not in ("metadata", "status")},
-        )
+        f"{kind} {item['metadata']['name']}": {
+            name: part for name, part in item.items() if name not in ("metadata", "status")
+        }
         for kind in kinds
         for item in await stage.items(kind)
     }
@@ -78,6 +77,24 @@ async def test_operator_that_starts_again_changes_no_child_and_finds_no_drift(st
         assert drifts(stage) == []
         stage.cluster.world.hold_play = False
         await stage.until("completion", complete, 60)
+
+
+async def test_policy_that_somebody_opened_while_no_operator_ran_is_closed_and_told(stage: Stage) -> None:
+    stage.cluster.world.hold_play = True
+    await stage.create_run(rollouts=1)
+    first = await stage.start_operator()
+    await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
+    first.send_signal(signal.SIGKILL)
+    await first.wait()
+    opened = '{"spec": {"egress": [{}]}}'
+    edited = stage.server.kubectl("patch", "networkpolicy", "mini-sandbox", "-n", stage.namespace, "-p", opened)
+    assert edited.returncode == 0, edited.stderr
+    async with stage.operator():
+        (note,) = await until_told(stage, 1)
+        assert note == "NetworkPolicy mini-sandbox was changed by somebody else and has been applied again."
+        policy = await stage.kube.get(Kind.NETWORK_POLICY, stage.namespace, "mini-sandbox")
+        assert "egress" not in policy["spec"]
+        await stage.until("its sandboxes are replaced", lambda run: condition(run, "Isolated")[1] == "PolicyChanged")
 
 
 async def test_deleted_policy_is_there_again_at_once_and_sandboxes_that_lived_without_it_are_replaced(

@@ -43,7 +43,7 @@ async def test_learner_killed_for_memory_fails_with_a_figure_and_completes_when_
         assert container["resources"]["limits"]["memory"] == hint[1] == "1536Mi"
         world.hold_play = False
         run = await stage.until("completion", lambda run: run if complete(run) else None, 60)
-    assert condition(run, "Failed")[:2] == ("False", "Running")
+    assert condition(run, "Failed")[:2] == ("False", "Finished")
 
 
 async def test_pods_that_the_infrastructure_takes_cost_no_budget(stage: Stage) -> None:

@@ -63,8 +63,9 @@ class Cluster(Server):
         known = self.object
         what = known["content"] if isinstance(known["content"], dict) else self.writes[-1][1]
         number = {} if what["kind"] in (Kind.SECRET, Kind.SERVICE, Kind.CONFIG_MAP) else known["generation"]
+        theirs = {"f:spec": {}} if known["content"] == "edited" else {}
         entries = [
-            {"manager": "kubectl", "operation": "Update", "time": "2027-01-01T00:00:00Z"},
+            {"manager": "kubectl", "operation": "Update", "time": "2027-01-01T00:00:00Z", "fieldsV1": theirs},
             {"manager": "spade-operator", "operation": "Apply", "time": known["stamp"]},
         ]
         more = {"uid": f"uid-{self._uid}", "resourceVersion": str(known["version"]), "managedFields": entries}
