@@ -28,8 +28,8 @@ from spade_operator.records import Kind
 
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
-SUBNETS = count(60 + os.getpid() % 150)
-"""Second byte of the loopback addresses of a test's pods; other test runs of the machine have others."""
+SUBNETS = (60 + (os.getpid() + number) % 195 for number in count())
+"""Second byte of the loopback addresses of a test's pods; other test runs of the machine most likely have others."""
 PLACEHOLDER = "the-namespace"
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 
-from tests.integration.operator.conftest import Stage, condition
+from tests.integration.operator.conftest import Stage, condition, free_port
 from tests.integration.operator.test_run_life import complete
 
 from spade_operator.kube import Object
@@ -33,7 +33,9 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
     async with stage.operator() as first:
         await stage.create_run(rollouts=1)
         await stage.until("somebody leads", lambda run: run.get("status"))
-        second = await stage.start_operator(http_port=stage.http_port + 1)
+        with free_port() as port:
+            pass
+        second = await stage.start_operator(http_port=port)
         try:
             holder = (await stage.kube.get("Lease", stage.namespace, "spade-operator"))["spec"]["holderIdentity"]
             assert holder.endswith(f"-{first.pid}")
