@@ -233,7 +233,8 @@ class TinyWorld:
         spec = manifest.get("spec", {}) | ({"clusterIP": "10.96.0.77"} if kind is Kind.SERVICE else {})
         self.manifests[uid] = manifest
         record = record_of(kind, manifest | {"metadata": meta} | ({"spec": spec} if spec else {}))
-        return self._put(replace(record, meta=replace(record.meta, created_at=self.now)))
+        created_at = known.meta.created_at if known is not None else self.now
+        return self._put(replace(record, meta=replace(record.meta, created_at=created_at)))
 
     def _remove(self, record: Record) -> None:
         present = self.truth.get((record.meta.kind, record.meta.name))
