@@ -18,6 +18,7 @@ from spade_contracts.config import SandboxLimits, VerificationSettings
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import InfrastructureFault, InvalidInput
+from spade_contracts.tasks import JUDGE_KEY
 from spade_sandbox.local import (
     Backend,
     Judged,
@@ -31,7 +32,7 @@ from spade_sandbox.local import (
 from spade_sandbox.local.judging import SESSIONS_PER_PROGRAM
 from spade_sandbox.local.records import printable_path
 from spade_sandbox.verify import GateContext
-from spade_sandbox.verify.judge import JUDGE_KEY, Judge, judge_at
+from spade_sandbox.verify.judge import Judge, judge_at
 
 ALL_ACCEPTED, REJECTED, USAGE, UNJUDGED = 0, 1, 2, 3
 """Exit codes. UNJUDGED: no back-end works, or the infrastructure failed under a program."""

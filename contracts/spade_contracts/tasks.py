@@ -15,6 +15,8 @@ from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.verification import VerificationSettings
 
 TASK_PATH = "/etc/spade/task/task.json"
+JUDGE_KEY = "SPADE_JUDGE_API_KEY"
+"""Variable with the key of the model judge's endpoint."""
 TOKENS_PATH = "/etc/spade/tokens"
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from spade_contracts.tasks import JUDGE_KEY
+
 
 @dataclass(frozen=True)
 class Reserved:
@@ -60,7 +62,7 @@ ENVIRONMENT = (
     ),
 )  # fmt: skip
 """Environment variables."""
-SECRET_ENVIRONMENT = (replace(ENVIRONMENT[0], but="SPADE_JUDGE_API_KEY"), *ENVIRONMENT[1:])
+SECRET_ENVIRONMENT = (replace(ENVIRONMENT[0], but=JUDGE_KEY), *ENVIRONMENT[1:])
 """Environment variables with values from Secrets."""
 
 OURS = ("spade.dev/*", "*.spade.dev/*", "kubernetes.io/*", "*.kubernetes.io/*", "k8s.io/*", "*.k8s.io/*")

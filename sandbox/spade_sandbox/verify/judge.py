@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 STAGE = Stage.JUDGE
 Judge = Callable[[str], Awaitable[str]]
 """From prompt to the model's whole answer. May raise anything: every failure is a rejection."""
-JUDGE_KEY = "SPADE_JUDGE_API_KEY"
-"""Variable with the key of the judge's endpoint."""
 MAX_ANSWER_BYTES = 4 * 2**20
 _ASKED = {
     Domain.GAMES: """You review a text game, written as a Python program. A player acts in turns through `step`.

@@ -10,9 +10,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.ports import WORKER_STATUS
-from spade_contracts.tasks import TASK_PATH, TOKENS_PATH, Task
+from spade_contracts.tasks import JUDGE_KEY, TASK_PATH, TOKENS_PATH, Task
 from spade_contracts.tokens import Door
-from spade_sandbox.verify.judge import JUDGE_KEY
 
 TERMINATION_LOG = "/dev/termination-log"
 MAX_TERMINATION_BYTES = 4096
