@@ -87,7 +87,8 @@ def program(name: str, folder: Path) -> Path:
     return Path(on_path)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [item.getsockname()[1] for item in held]
     for item in held:
@@ -100,7 +101,8 @@ def _start(arguments: list[str | Path], log: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process politely, else at once. One that has ended is no error."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -147,7 +149,7 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
     `kubectl auth can-i --as` and impersonation tell the truth about roles.
     """
     binaries = binaries_folder()
-    etcd_port, peer_port, api_port = _free_ports(3)
+    etcd_port, peer_port, api_port = free_ports(3)
     certificates = folder / "pki"
     certificates.mkdir(parents=True)
     key = certificates / "sa.key"
@@ -200,6 +202,6 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
             _write_kubeconfig(kubeconfig, url, token, authority)
             yield ApiServer(url, token, authority, kubeconfig, binaries, log)
         finally:
-            _stop(server)
+            stop(server)
     finally:
-        _stop(etcd)
+        stop(etcd)

@@ -6,19 +6,17 @@ All of it is this benchmark's own, in a network namespace of its own, and gone a
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.api_server import ApiServer, program, running_api_server
+from tests.support.api_server import ApiServer, free_ports, program, running_api_server, stop
 
 ROOT = Path(__file__).parents[3]
 KWOK = Path(__file__).parent / "kwok"
 BUILD_SECONDS = 1200
-STOP_SECONDS = 15
 PODS_CIDR = "127.64.0.1/10"
 CONTROLLERS = ("deployment-controller", "replicaset-controller", "job-controller", "garbage-collector-controller")
 PROGRAMS = {"etcd": "go.etcd.io/etcd/server/v3", "kwok": "sigs.k8s.io/kwok/cmd/kwok"}
@@ -79,16 +77,6 @@ def running(
         stop(process)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process politely, else at once. One that has ended is no error."""
-    process.terminate()
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_SECONDS)
-
-
 @contextlib.contextmanager
 def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
     """All of it, with so many nodes that take every pod."""
@@ -99,11 +87,11 @@ def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
         common: list[str | Path] = [f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", *QPS]
         manager = program("kube-controller-manager", server.binaries)
         scheduler = program("kube-scheduler", server.binaries)
-        port = f"--secure-port={_free_port()}"
+        managing, scheduling = (f"--secure-port={port}" for port in free_ports(2))
         stack.enter_context(
-            running("controllers", [manager, *common, port, f"--controllers={','.join(CONTROLLERS)}"], folder)
+            running("controllers", [manager, *common, managing, f"--controllers={','.join(CONTROLLERS)}"], folder)
         )
-        stack.enter_context(running("scheduler", [scheduler, *common, f"--secure-port={_free_port()}"], folder))
+        stack.enter_context(running("scheduler", [scheduler, *common, scheduling], folder))
         pretend: list[str | Path] = [
             programs / "kwok", f"--kubeconfig={server.kubeconfig}", f"--config={KWOK / 'stages.yaml'}",
             "--manage-all-nodes=true", f"--cidr={PODS_CIDR}", "--node-ip=127.0.0.1", "--node-lease-duration-seconds=0",
@@ -117,8 +105,3 @@ def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
         # Admission marks new nodes as not ready, and the controller that takes the mark away is not here.
         server.kubectl("taint", "nodes", "--all", "node.kubernetes.io/not-ready-")
         yield ControlPlane(server, folder)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        return int(held.getsockname()[1])
