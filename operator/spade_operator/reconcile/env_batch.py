@@ -18,8 +18,8 @@ from spade_operator.reconcile.work import (
     advance,
     attempt_number,
     may_start,
+    not_ended,
     paused,
-    waiting,
     work_times,
 )
 from spade_operator.records import BatchRecord
@@ -63,12 +63,7 @@ def _status(batch: BatchRecord, progress: Progress[DesignSummary], now: datetime
         )
         failed[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure)
         return with_conditions(before, failed, batch.meta.generation, now)
-    if progress.attempt is not None:
-        before = before.model_copy(update={"job_attempt": progress.attempt})
-    mark = waiting(before.conditions, progress)
-    if mark is None:
-        return before
-    return with_conditions(before, {BatchCondition.COMPLETE: mark}, batch.meta.generation, now)
+    return not_ended(before, progress, batch.meta.generation, now)
 
 
 def _result(

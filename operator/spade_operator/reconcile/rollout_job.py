@@ -17,8 +17,8 @@ from spade_operator.reconcile.work import (
     advance,
     attempt_number,
     may_start,
+    not_ended,
     paused,
-    waiting,
     work_times,
 )
 from spade_operator.records import RolloutRecord
@@ -61,12 +61,7 @@ def _status(rollout: RolloutRecord, progress: Progress[PlaySummary], now: dateti
             RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.JOB_FAILED, progress.failure),
         }
         return with_conditions(before, marks, rollout.meta.generation, now)
-    if progress.attempt is not None:
-        before = before.model_copy(update={"job_attempt": progress.attempt})
-    mark = waiting(before.conditions, progress)
-    if mark is None:
-        return before
-    return with_conditions(before, {RolloutCondition.COMPLETE: mark}, rollout.meta.generation, now)
+    return not_ended(before, progress, rollout.meta.generation, now)
 
 
 def _result(

@@ -15,7 +15,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Condition, ConditionStatus, Reason, RolloutCondition, RunCondition
 from spade_operator.children.manifests import Manifest
 from spade_operator.reconcile.causes import cause_of, first_trouble, gave_up, is_counted, of_job, weightiest
-from spade_operator.reconcile.conditions import Mark
+from spade_operator.reconcile.conditions import ChildStatus, Mark, with_conditions
 from spade_operator.reconcile.failure_rules import PACE_SECONDS
 from spade_operator.reconcile.isolation import in_doubt
 from spade_operator.reconcile.observe import AnyPicture, Observed
@@ -135,6 +135,16 @@ def waiting(before: Iterable[Condition], progress: Progress[Summary]) -> Mark | 
     if known is not None and known.reason in STUCK:
         return ConditionStatus.FALSE, Reason.RUNNING, "Its Job is at work."
     return None
+
+
+def not_ended(before: ChildStatus, progress: Progress[Summary], generation: int, now: datetime) -> ChildStatus:
+    """The status of a run's unit that has neither result nor failure: its attempt, and what it waits for."""
+    if progress.attempt is not None:
+        before = before.model_copy(update={"job_attempt": progress.attempt})
+    mark = waiting(before.conditions, progress)
+    if mark is None:
+        return before
+    return with_conditions(before, {RolloutCondition.COMPLETE: mark}, generation, now)
 
 
 def _start(seen: AnyPicture, unit: Unit[Summary], attempt: int, name: str) -> Progress[Summary]:
