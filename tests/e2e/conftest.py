@@ -50,10 +50,25 @@ def cluster() -> Iterator[Cluster]:
             run_command(ROOT / "cluster" / "down", timeout_seconds=300)
 
 
+def remove_namespace(cluster: Cluster) -> None:
+    """The tests' namespace gone with its claims: run storage that an interrupted session left would be taken up."""
+    kubectl(
+        cluster,
+        "delete",
+        "namespace",
+        NAMESPACE,
+        "--ignore-not-found",
+        "--wait=true",
+        "--timeout=120s",
+        timeout_seconds=150,
+    )
+
+
 @pytest.fixture(scope="session")
 def operator(cluster: Cluster) -> Iterator[Cluster]:
     """The chart installed, and a namespace for the tests' runs under restricted Pod Security."""
     deploy(cluster)
+    remove_namespace(cluster)
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -61,4 +76,4 @@ def operator(cluster: Cluster) -> Iterator[Cluster]:
     }
     kubectl(cluster, "apply", "-f", "-", input_text=json.dumps(namespace))
     yield cluster
-    kubectl(cluster, "delete", "namespace", NAMESPACE, "--wait=true", "--timeout=120s", timeout_seconds=150)
+    remove_namespace(cluster)
