@@ -81,6 +81,8 @@ class Reason(StrEnum):
     """Run storage holds another run under this name; it was left as it is."""
     STORAGE_UNAVAILABLE = "StorageUnavailable"
     """Run storage cannot be mounted, read or written."""
+    STORAGE_FULL = "StorageFull"
+    """Run storage has no room; what was lost to that is tried again, uncounted, until there is some."""
     # Isolated
     PROBING = "Probing"
     """No sandbox pod has finished its isolation probe yet."""

@@ -1,5 +1,6 @@
 """The two shapes of workloads: a Deployment, whose lost pod holds no name, and a Job."""
 
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.labels import Role
 from spade_operator.children.manifests import Manifest, child, role_selector, run_labels
 from spade_operator.children.names import role_name
@@ -55,7 +56,13 @@ def indexed_job(
     }
     if backoff_limit > 0:
         disrupted = [{"type": "DisruptionTarget", "status": "True"}]
-        spec["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": disrupted}]}
+        # The Job would wait longer and longer, and what fills storage is not mended by another pod.
+        full = {"operator": "In", "values": [int(ExitCode.STORAGE_FULL)]}
+        rules: list[Manifest] = [
+            {"action": "FailJob", "onExitCodes": full},
+            {"action": "Ignore", "onPodConditions": disrupted},
+        ]
+        spec["podFailurePolicy"] = {"rules": rules}
     return child(
         "batch/v1", "Job", name, owner, labels=run_labels(owner, role, **labels), parent=parent, body={"spec": spec}
     )

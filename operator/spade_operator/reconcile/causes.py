@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from spade_contracts.exit_codes import ExitCode
+from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
@@ -14,8 +16,8 @@ from spade_operator.reconcile.remedies import NO_DEADLINE, remedy
 from spade_operator.reconcile.steps import FetchLog
 from spade_operator.records import DeploymentRecord, JobRecord, PodRecord
 
-EXIT_NEVER = 2
-"""Exit code of our processes for what a second try would only repeat."""
+WITH_STORAGE = frozenset({Role.PREPARE, Role.WORKER, Role.LEARNER})
+"""Roles that write to run storage. What else ends with that exit code means nothing by it."""
 MAX_LOG_CHARACTERS = 700
 MAX_CAUSE_CHARACTERS = 1100
 """Of a cause without its remedy; both stay below what a condition may hold with words around them."""
@@ -82,7 +84,7 @@ def cause_of(pod: PodRecord, logs: Mapping[LogKey, str]) -> Cause | None:
     """Why the pod, or a container of it, ended badly; None when nothing of it did."""
     disrupted = _disruption(pod)
     for container in pod.containers:
-        if container.exit_code == EXIT_NEVER or (disrupted is None and container.exit_code not in (None, 0)):
+        if container.exit_code == ExitCode.NEVER or (disrupted is None and container.exit_code not in (None, 0)):
             return _ended(pod, container, container.exit_code or 0, container.ended_reason, logs, previous=False)
     if disrupted is not None:
         happened = f"pod {pod.meta.name} {HAPPENED[disrupted]}" + (f" ({pod.node})" if pod.node else "")
@@ -169,8 +171,10 @@ def _ended(
 def _kind(pod: PodRecord, container: ContainerRecord, code: int, reason: str, *, previous: bool) -> FailureCause:
     """What the end of a container was of."""
     again = not previous or bool(container.waiting_reason)
-    if code == EXIT_NEVER and again:
+    if code == ExitCode.NEVER and again:
         return FailureCause.NEVER_AGAIN
+    if code == ExitCode.STORAGE_FULL and pod.meta.role in WITH_STORAGE:
+        return FailureCause.STORAGE_FULL
     if reason == "OOMKilled":
         return FailureCause.OUT_OF_MEMORY
     if reason in CONFIG_ENDINGS:
@@ -221,7 +225,8 @@ def _said(message: str) -> str:
 def gave_up(pod: PodRecord) -> bool:
     """Whether a container ended with the exit code that says: trying again cannot help."""
     return any(
-        container.exit_code == EXIT_NEVER or (container.waiting_reason and container.last_exit_code == EXIT_NEVER)
+        container.exit_code == ExitCode.NEVER
+        or (container.waiting_reason and container.last_exit_code == ExitCode.NEVER)
         for container in pod.containers
     )
 

@@ -21,6 +21,8 @@ class FailureCause(StrEnum):
 
     NEVER_AGAIN = "NeverAgain"
     """The process ended with exit code 2: a setting is wrong, and another try would only repeat it."""
+    STORAGE_FULL = "StorageFull"
+    """It found no room in run storage."""
     OUT_OF_MEMORY = "OutOfMemory"
     """The kernel killed it at its memory limit."""
     PREEMPTED = "Preempted"
@@ -91,6 +93,7 @@ _COUNTED = Rule(Answer.REPLACE)
 _NOT_COUNTED = Rule(Answer.REPLACE, counts=False)
 _ANY_ROLE: Mapping[FailureCause, Rule] = {
     FailureCause.NEVER_AGAIN: Rule(Answer.FAIL),
+    FailureCause.STORAGE_FULL: _NOT_COUNTED,
     FailureCause.OUT_OF_MEMORY: _COUNTED,
     FailureCause.PREEMPTED: _NOT_COUNTED,
     FailureCause.DRAINED: _NOT_COUNTED,

@@ -17,7 +17,7 @@ from spade_operator.reconcile.causes import (
     weightiest,
     without_pod,
 )
-from spade_operator.reconcile.failure_rules import PACE_SECONDS, Answer, rule
+from spade_operator.reconcile.failure_rules import PACE_SECONDS, Answer, FailureCause, rule
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.restarts import failed as run_failed
@@ -63,8 +63,8 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
 def _still(seen: Observed) -> Wanted:
     """Starting; after a loss its cause stands until the group is up again."""
     before = seen.condition(RunCondition.LEARNER_READY)
-    if before is not None and before.reason == Reason.RESTARTING:
-        return is_false(RunCondition.LEARNER_READY, Reason.RESTARTING, before.message)
+    if before is not None and before.reason in (Reason.RESTARTING, Reason.STORAGE_FULL):
+        return is_false(RunCondition.LEARNER_READY, Reason(before.reason), before.message)
     return is_false(RunCondition.LEARNER_READY, Reason.STARTING, "The learner's pods start.")
 
 
@@ -99,7 +99,8 @@ def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: d
     repeated = (before.last_cause, before.memory_limit or "") == (cause.kind, cause.memory_limit)
     if answer.fails_when_repeated and repeated:
         return run_failed(seen, Reason.OUT_OF_MEMORY, f"Twice in a row: {cause.words}")
-    restarting = is_false(RunCondition.LEARNER_READY, Reason.RESTARTING, cause.words)
+    reason = Reason.STORAGE_FULL if cause.kind is FailureCause.STORAGE_FULL else Reason.RESTARTING
+    restarting = is_false(RunCondition.LEARNER_READY, reason, cause.words)
     if not answer.counts:
         made = job.meta.created_at
         left = PACE_SECONDS - (now - made).total_seconds() if made is not None else 0.0

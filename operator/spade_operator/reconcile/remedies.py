@@ -69,6 +69,10 @@ def _plain(pod: PodRecord, cause: FailureCause) -> str:
     image = IMAGES.get(pod.meta.role or Role.WORKER, "trainer")
     return {
         FailureCause.NEVER_AGAIN: "Correct the setting that the message names.",
+        FailureCause.STORAGE_FULL: (
+            f"Make room in the claim that status.storageUri lies on, or enlarge it: kubectl -n {pod.meta.namespace} "
+            "patch pvc; the run goes on by itself. spec.retention says what it keeps."
+        ),
         FailureCause.PREEMPTED: "If unwanted, add nodes, or see what comes before it: kubectl get priorityclasses.",
         FailureCause.DRAINED: "Nothing is to be done: somebody drained its node or had it evicted.",
         FailureCause.NODE_LOST: f"Look at the node: {node}.",

@@ -119,10 +119,23 @@ def _working(seen: Observed, place: Position, now: datetime, create: tuple[Actio
         return Step(conditions=(waiting,), phase=Phase.STARTING, doing=doing)
     started = _started(seen.status.stage_started, place.stage, now)
     step = _in_stage(place.stage, place.rollout, place.cycle, create, started)
+    full = _without_room(seen, place)
+    if full is not None:
+        return replace(
+            step, conditions=(is_false(RunCondition.PROGRESSING, *full),), doing="waiting for room in storage"
+        )
     stuck = first_trouble(seen.pods_of(Role.WORKER), now)
     if stuck is None or any(pod.phase == "Running" for pod in seen.pods_of(Role.WORKER)):
         return step
     return replace(step, conditions=(is_false(RunCondition.PROGRESSING, *stuck),))
+
+
+def _without_room(seen: Observed, place: Position) -> tuple[Reason, str] | None:
+    """What the unit at work says of run storage that is full; its pods are gone by then."""
+    unit = seen.batches.get(place.cycle) if place.stage is Stage.DESIGN else seen.rollouts.get(place.rollout)
+    conditions = unit.status.conditions if unit is not None else []
+    full = (c for c in conditions if c.type == RolloutCondition.COMPLETE and c.reason == Reason.STORAGE_FULL)
+    return next(((Reason.STORAGE_FULL, c.message) for c in full), None)
 
 
 def _in_stage(stage: Stage, number: int, cycle: int, actions: tuple[Action, ...], started: Mapping[str, str]) -> Step:

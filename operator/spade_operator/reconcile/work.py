@@ -16,7 +16,7 @@ from spade_contracts.resources import Condition, ConditionStatus, Reason, Rollou
 from spade_operator.children.manifests import Manifest
 from spade_operator.reconcile.causes import cause_of, first_trouble, gave_up, is_counted, of_job, weightiest
 from spade_operator.reconcile.conditions import ChildStatus, Mark, with_conditions
-from spade_operator.reconcile.failure_rules import PACE_SECONDS
+from spade_operator.reconcile.failure_rules import PACE_SECONDS, FailureCause
 from spade_operator.reconcile.isolation import in_doubt
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import Stage, position
@@ -30,10 +30,13 @@ MAX_FAILED_JOBS = 3
 """Jobs that may fail for one unit; each has replaced its lost pods up to the run's `workers.restarts`."""
 STUCK = frozenset({
     Reason.UNSCHEDULABLE, Reason.IMAGE_UNAVAILABLE, Reason.INVALID_CONFIGURATION, Reason.RESTARTING, Reason.WAITING,
+    Reason.STORAGE_FULL,
 })  # fmt: skip
 """What a pod that should run may wait for."""
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
+SETTLED_SECONDS = 60.0
+"""A worker that has run for so long since it found storage full has found room."""
 ATTEMPTS_PER_RETRY = 10
 """`retry` moves the numbers on, so that a new object's attempts differ from those of the one that failed."""
 
@@ -67,6 +70,8 @@ class Progress(Generic[Summary]):
     """Why the unit failed for good."""
     stuck: tuple[Reason, str] | None = None
     """What a pod of its Job waits for."""
+    settled: bool = True
+    """Whether a pod has run for long enough not to end as the last one did."""
     wake_after_seconds: float | None = None
 
 
@@ -124,7 +129,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         # The Job's controller counts no disruption at all, so it would replace them for ever.
         failure = f"{len(evicted)} pods of the Job {name} were evicted; the last: {cause.words}"
         return Progress(releases((job, *pods)), failure=failure)
-    return Progress(stuck=first_trouble((pod for pod in pods if pod.live), now))
+    return Progress(stuck=first_trouble((pod for pod in pods if pod.live), now), settled=_settled(pods, now))
 
 
 def waiting(before: Iterable[Condition], progress: Progress[Summary]) -> Mark | None:
@@ -132,6 +137,8 @@ def waiting(before: Iterable[Condition], progress: Progress[Summary]) -> Mark | 
     if progress.stuck is not None:
         return ConditionStatus.FALSE, *progress.stuck
     known = next((c for c in before if c.type == RolloutCondition.COMPLETE), None)
+    if known is not None and known.reason == Reason.STORAGE_FULL and not progress.settled:
+        return None
     if known is not None and known.reason in STUCK:
         return ConditionStatus.FALSE, Reason.RUNNING, "Its Job is at work."
     return None
@@ -171,13 +178,20 @@ def _after_failure(
         return Progress(fetch)
     made = job.meta.created_at
     left = PACE_SECONDS - (now - made).total_seconds() if made is not None else 0.0
+    full = next((cause for cause in causes if cause.kind is FailureCause.STORAGE_FULL), None)
+    stuck = (Reason.STORAGE_FULL, full.words) if full is not None else None
     if _spared(seen, job) and left > 0:
-        return Progress(wake_after_seconds=left)
+        return Progress(stuck=stuck, settled=False, wake_after_seconds=left)
     spent = sum(1 for other in jobs.values() if other.failed and not _spared(seen, other))
     if spent < MAX_FAILED_JOBS:
-        return Progress(attempt=attempt + 1)
+        return Progress(attempt=attempt + 1, stuck=stuck, settled=False)
     cause = weightiest(causes) or of_job(job, pods, 0)
     return Progress(failure=f"{spent} Jobs failed; the last, {job.meta.name}: {cause.words}")
+
+
+def _settled(pods: tuple[PodRecord, ...], now: datetime) -> bool:
+    started = (container.started_at for pod in pods if pod.live for container in pod.containers)
+    return any(at is not None and (now - at).total_seconds() >= SETTLED_SECONDS for at in started)
 
 
 def _spared(seen: AnyPicture, job: JobRecord) -> bool:

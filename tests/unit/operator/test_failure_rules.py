@@ -23,7 +23,7 @@ from spade_operator.reconcile.work import MAX_FAILED_JOBS
 
 PAGE = Path(__file__).parents[3] / "docs/failures.md"
 roles, causes = st.sampled_from(Role), st.sampled_from(FailureCause)
-INFRASTRUCTURE = {FailureCause.PREEMPTED, FailureCause.DRAINED, FailureCause.NODE_LOST}
+INFRASTRUCTURE = {FailureCause.PREEMPTED, FailureCause.DRAINED, FailureCause.NODE_LOST, FailureCause.STORAGE_FULL}
 
 
 def cell(found: Rule) -> str:

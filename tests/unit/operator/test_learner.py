@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from tests.support import pictures as p
 
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
@@ -33,6 +34,18 @@ def test_lost_pod_replaces_the_group_and_is_counted_once_with_its_cause() -> Non
     message = p.wanted(step, READY)[2]
     assert "exit code 137 (OOMKilled)" in message
     assert "last words" in message
+
+
+def test_learner_that_found_storage_full_is_replaced_uncounted_and_told() -> None:
+    last = p.ended(ExitCode.STORAGE_FULL, "run storage file:///s is full (0 bytes are free)")
+    dead = p.learner_pod(phase="Failed", containers=(last,))
+    step = learner(p.seen(pods=[dead], jobs=[JOB]), p.NOW)
+    assert (step.restarts, step.disruptions) == ({}, {Role.LEARNER: 1})
+    status, reason, message = p.wanted(step, READY)
+    assert (status, reason) == ("False", Reason.STORAGE_FULL)
+    assert "file:///s is full" in message
+    run = p.run_record(p.SpadeRunStatus(conditions=(p.condition(READY, False, reason, message),), learner_attempt=1))
+    assert p.wanted(learner(p.seen(run), p.NOW), READY) == ("False", reason, message)
 
 
 def test_log_is_read_before_the_pod_goes() -> None:

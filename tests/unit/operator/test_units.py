@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.support import pictures as p
 
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RolloutCondition, RolloutJobStatus, RunCondition
 from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary
@@ -15,7 +16,7 @@ from spade_operator.reconcile.failure_rules import PACE_SECONDS
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.steps import Create, FetchLog, Remove
-from spade_operator.reconcile.work import MAX_FAILED_JOBS, RESULT_SECONDS
+from spade_operator.reconcile.work import MAX_FAILED_JOBS, RESULT_SECONDS, SETTLED_SECONDS
 from spade_operator.records import JobRecord, PodRecord
 
 ROLLOUT = p.plays(0)
@@ -129,6 +130,28 @@ def test_job_that_lost_a_pod_to_the_infrastructure_costs_nothing_and_is_not_repe
     young = play_job(failed=True, created_at=p.ago(PACE_SECONDS - 10))
     actions, status, wake = decided(jobs=[young], pods={lost(0): None})
     assert (actions, status, wake) == ([], ROLLOUT.status, pytest.approx(10))
+
+
+def test_worker_that_found_storage_full_costs_nothing_and_is_told_until_another_has_run_a_while() -> None:
+    said = SUMMARY.model_copy(update={"error": "run storage file:///s is full (0 bytes are free)"}).model_dump_json()
+
+    def full(attempt: int) -> PodRecord:
+        return worker(attempt, phase="Failed", containers=(p.ended(ExitCode.STORAGE_FULL, said),))
+
+    young = play_job(failed=True, created_at=p.ago(PACE_SECONDS - 10))
+    actions, status, wake = decided(jobs=[young], pods={full(0): None})
+    assert (actions, wake) == ([], pytest.approx(10))
+    assert marks(status) == {"Complete": ("False", Reason.STORAGE_FULL)}
+    assert "is full" in status.conditions[0].message
+    assert "patch pvc" in status.conditions[0].message
+    jobs = [play_job(n, failed=True) for n in range(MAX_FAILED_JOBS)]
+    last = dataclasses.replace(ROLLOUT, status=status.model_copy(update={"job_attempt": MAX_FAILED_JOBS - 1}))
+    after = decided(last, jobs=jobs, pods={full(n): None for n in range(MAX_FAILED_JOBS)})[1]
+    assert after.job_attempt == MAX_FAILED_JOBS, "it is tried without a limit"
+    rollout = dataclasses.replace(ROLLOUT, status=after)
+    for seconds, reason in ((1, Reason.STORAGE_FULL), (SETTLED_SECONDS, Reason.RUNNING)):
+        pod = worker(MAX_FAILED_JOBS, containers=(ContainerRecord("worker", started_at=p.ago(seconds)),))
+        assert marks(decided(rollout, jobs=[play_job(MAX_FAILED_JOBS)], pods={pod: None})[1])["Complete"][1] == reason
 
 
 def test_evictions_that_the_job_does_not_count_are_bounded_all_the_same() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from spade_contracts import ports
 from spade_contracts.errors import InvalidInput
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.tasks import LearnerTask
 from spade_trainer.learner.rank import run_rank
 from spade_trainer.learner.settings import read_settings
@@ -39,7 +40,9 @@ class Meeting:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point; never returns. Exit code 2 for a task that cannot be used, 1 when a rank failed, 0 after SIGTERM."""
+    """Entry point; never returns. Exit code 2 for a task that cannot be used, 0 after SIGTERM, when a rank failed 1, or
+    3 if it found run storage full.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         meeting = meeting_of(task, os.environ)
     except InvalidInput as error:
         log.error("%s", error)
-        sys.exit(2)
+        sys.exit(ExitCode.NEVER)
     prepare_environment(task, os.environ)
     sys.exit(launch(task, meeting, given))
 
@@ -111,7 +114,9 @@ def launch(task: LearnerTask, meeting: Meeting, arguments: Sequence[str]) -> int
     except ChildFailedError as failed:
         for rank, failure in failed.failures.items():
             log.error("rank %s ended with exit code %s", rank, failure.exitcode)
-        return 1
+        # Its peers end for want of it, mostly before they are asked.
+        full = any(failure.exitcode == ExitCode.STORAGE_FULL for failure in failed.failures.values())
+        return ExitCode.STORAGE_FULL if full else ExitCode.AGAIN
     return 1
 
 

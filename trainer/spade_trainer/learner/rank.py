@@ -19,6 +19,7 @@ from pathlib import Path
 from aiohttp import web
 
 from spade_contracts.errors import SpadeError
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.resources import Reason
 from spade_contracts.statuses import EngineProof, LearnerState
 from spade_trainer.learner.board import Board
@@ -29,6 +30,7 @@ from spade_trainer.learner.server import control_app, open_app
 from spade_trainer.learner.settings import Settings, read_settings
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.objects import Store, open_store
+from spade_trainer.store.room import storage_full
 from spade_trainer.weights.engine_client import EngineClient
 from spade_trainer.weights.files import FileTransport
 
@@ -61,8 +63,12 @@ def run_rank(*arguments: str) -> None:
         if error.permanent:
             time.sleep(LINGER_SECONDS)
         _end(1)
-    except Exception:
-        log.exception("rank %d failed", rank)
+    except Exception as error:
+        full = storage_full(settings.task.run.storage_uri, error)
+        log.exception("rank %d failed%s", rank, f": {full}" if full is not None else "")
+        if full is not None:
+            _leave_message(str(full))
+            _end(ExitCode.STORAGE_FULL)
         _end(1)
     _end(0)
 
@@ -146,6 +152,11 @@ def _show(board: Board, error: SpadeError) -> None:
     text = str(error)[:MAX_ERROR]
     rollout = error.rollout if isinstance(error, ReplayDiverged) else None
     board.change(work=LearnerState.FAILED, error=text, replay_diverged=rollout, failure=_failure(error))
+    _leave_message(text)
+
+
+def _leave_message(text: str) -> None:
+    """The pod's last words, where there is a place for them."""
     try:
         if TERMINATION_LOG.exists():
             TERMINATION_LOG.write_text(text)

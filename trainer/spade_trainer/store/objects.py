@@ -138,10 +138,14 @@ def remove(store: Store, path: str) -> None:
 def _write_temporary(target: Path, content: bytes) -> Path:
     """The content, flushed to disk, under a hidden name beside the target."""
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    with temporary.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     return temporary
 
 

@@ -1,7 +1,8 @@
 """`spade-worker prepare | design | play | verify | beacon`: the processes of the Jobs, and the beacon.
 
 Exit codes: 0 the task is done (a refused preparation too: its result says so); 1 infrastructure failed, trying again
-can help; 2 it cannot. The termination message is the task's summary as JSON, also after a failure of all but prepare.
+can help; 2 it cannot; 3 run storage is full. The termination message is the task's summary as JSON, also after a
+failure of all but prepare.
 """
 
 import argparse
@@ -20,13 +21,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from spade_contracts.errors import InvalidInput, SpadeError
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.isolation import TARGETS_PATH
 from spade_contracts.ports import ENGINE_DATA
 from spade_contracts.statuses import DesignSummary, PlaySummary, VerifySummary
 from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, Task, VerifyTask
+from spade_trainer.store.room import StorageFull, storage_full
 from spade_trainer.workers.surroundings import Surroundings, from_environment, leave_message, read_task
 
-DONE, AGAIN, NEVER = 0, 1, 2
 ERROR_CHARACTERS = 1500
 T = TypeVar("T")
 log = logging.getLogger("spade.worker")
@@ -63,28 +65,31 @@ def run_task(role: str, around: Surroundings) -> int:
             raise InvalidInput(str(around.task), f"is a {task.kind} task, but this is a {role} worker")
         summary = _done(task, around)
     except (Exception, asyncio.CancelledError) as error:
-        code, text = judged(error)
-        log.error("%s", "".join(traceback.format_exception(error)) if code == NEVER else text)
+        full = storage_full(task.run.storage_uri, error) if task is not None else None
+        code, text = judged(full or error)
+        log.error("%s", "".join(traceback.format_exception(error)) if code == ExitCode.NEVER else text)
         failed = _failed(task, text, time.monotonic() - started)
         if failed is not None:
             leave_message(around.termination_log, failed)
         return code
     leave_message(around.termination_log, summary)
     sys.stdout.write(f"{summary.model_dump_json()}\n")
-    return DONE
+    return ExitCode.DONE
 
 
-def judged(error: BaseException) -> tuple[int, str]:
+def judged(error: BaseException) -> tuple[ExitCode, str]:
     """Exit code and one sentence for an error: the worst of a group, because trying again must be able to help."""
     worst = max(_leaves(error), key=_code)
     return _code(worst), (str(worst) or type(worst).__name__)[:ERROR_CHARACTERS]
 
 
-def _code(error: BaseException) -> int:
+def _code(error: BaseException) -> ExitCode:
     """The exit code that an error means. Unknown errors are bugs, which a second try would only repeat."""
+    if isinstance(error, StorageFull):
+        return ExitCode.STORAGE_FULL
     if isinstance(error, SpadeError):
-        return NEVER if error.permanent else AGAIN
-    return AGAIN if isinstance(error, OSError | asyncio.CancelledError) else NEVER
+        return ExitCode.NEVER if error.permanent else ExitCode.AGAIN
+    return ExitCode.AGAIN if isinstance(error, OSError | asyncio.CancelledError) else ExitCode.NEVER
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
@@ -182,8 +187,8 @@ def _run_beacon(targets: Path, data_port: int, status_port: int) -> int:
     try:
         _loop(beacon(uuid.uuid4().hex, targets=targets, data_port=data_port, status_port=status_port))
     except asyncio.CancelledError:
-        return DONE
-    return AGAIN
+        return ExitCode.DONE
+    return ExitCode.AGAIN
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from spade_trainer.design.corpus import CorpusNotFound, load_corpus
 from spade_trainer.design.skills import game_skill
 from spade_trainer.store import manifests
 from spade_trainer.store.objects import Store, create, open_store, remove
+from spade_trainer.store.room import storage_full
 from spade_trainer.workers.model_source import Refused, checked_model, install_model
 
 NUMBERS_VERSION = "1"
@@ -24,13 +25,20 @@ MESSAGE_CHARACTERS = 1500
 
 
 def prepare(task: PrepareTask) -> PrepareResult:
-    """Prepare a run; twice changes nothing. Raises OSError if storage fails for another reason than access."""
+    """Prepare a run; twice changes nothing. Raises OSError if storage fails for another reason than access
+    or want of room.
+    """
     try:
         return _prepared(task)
     except Refused as error:
         return _refused(error.reason, error)
     except StorageConflict as error:
         return _refused(Reason.STORAGE_CONFLICT, error)
+    except OSError as error:
+        full = storage_full(task.run.storage_uri, error)
+        if full is None:
+            raise
+        return _refused(Reason.STORAGE_FULL, full)
 
 
 def _prepared(task: PrepareTask) -> PrepareResult:

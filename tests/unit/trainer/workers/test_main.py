@@ -11,10 +11,15 @@ from spade_contracts.config import SandboxLimits
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.errors import InfrastructureFault, InvalidInput, ManifestMissing
+from spade_contracts.exit_codes import ExitCode
+from spade_contracts.resources import Reason
 from spade_contracts.statuses import DesignSummary, PlaySummary, PrepareResult, VerifySummary
 from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, RunRef, VerifyTask
+from spade_trainer.store import room
 from spade_trainer.store.objects import create, open_store
-from spade_trainer.workers.main import AGAIN, DONE, NEVER, judged, main
+from spade_trainer.store.room import StorageFull
+from spade_trainer.workers import prepare
+from spade_trainer.workers.main import judged, main
 from spade_trainer.workers.parts import PartsMissing, wait_for_parts
 from spade_trainer.workers.surroundings import from_environment, leave_message
 
@@ -24,15 +29,17 @@ REFUSED, LOST = InvalidInput("spec", "is wrong"), InfrastructureFault("a pod is 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (REFUSED, NEVER),
-        (LOST, AGAIN),
-        (ManifestMissing("not yet"), AGAIN),
-        (OSError(28, "No space left on device"), AGAIN),
-        (asyncio.CancelledError(), AGAIN),
-        (ZeroDivisionError("a bug"), NEVER),
-        (ExceptionGroup("", [LOST, ExceptionGroup("", [LOST])]), AGAIN),
-        (ExceptionGroup("", [LOST, ExceptionGroup("", [REFUSED])]), NEVER),
-        (ExceptionGroup("", [LOST, KeyError("a bug")]), NEVER),
+        (REFUSED, ExitCode.NEVER),
+        (LOST, ExitCode.AGAIN),
+        (ManifestMissing("not yet"), ExitCode.AGAIN),
+        (OSError(5, "Input/output error"), ExitCode.AGAIN),
+        (StorageFull("file:///s", "0 bytes are free"), ExitCode.STORAGE_FULL),
+        (ExceptionGroup("", [REFUSED, StorageFull("file:///s", "")]), ExitCode.STORAGE_FULL),
+        (asyncio.CancelledError(), ExitCode.AGAIN),
+        (ZeroDivisionError("a bug"), ExitCode.NEVER),
+        (ExceptionGroup("", [LOST, ExceptionGroup("", [LOST])]), ExitCode.AGAIN),
+        (ExceptionGroup("", [LOST, ExceptionGroup("", [REFUSED])]), ExitCode.NEVER),
+        (ExceptionGroup("", [LOST, KeyError("a bug")]), ExitCode.NEVER),
     ],
 )
 def test_the_exit_code_of_an_error(error: BaseException, code: int) -> None:
@@ -62,7 +69,7 @@ def written(tmp_path: Path, task: PrepareTask | DesignTask | PlayTask | VerifyTa
 
 def test_a_refused_run_is_a_result_and_no_failure(tmp_path: Path, message: Path) -> None:
     task = PrepareTask(run=run_ref(tmp_path), model_uri="hf:x", method=method())
-    assert main(["prepare", "--task", written(tmp_path, task)]) == DONE
+    assert main(["prepare", "--task", written(tmp_path, task)]) == ExitCode.DONE
     result = PrepareResult.model_validate_json(message.read_bytes())
     assert (result.accepted, bool(result.reason), bool(result.message)) == (False, True, True)
 
@@ -82,15 +89,37 @@ def play_task(tmp_path: Path) -> PlayTask:
 
 def test_a_run_that_is_not_prepared_yet_is_tried_again_and_says_so(tmp_path: Path, message: Path) -> None:
     arguments = ["play", "--task", written(tmp_path, play_task(tmp_path)), "--status-port", "0"]
-    assert main(arguments) == AGAIN
+    assert main(arguments) == ExitCode.AGAIN
     assert "run.json does not exist" in PlaySummary.model_validate_json(message.read_bytes()).error
+
+
+def test_a_full_storage_has_its_own_code_and_is_said(
+    tmp_path: Path, message: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "free_bytes", lambda _: 0)
+    arguments = ["play", "--task", written(tmp_path, play_task(tmp_path)), "--status-port", "0"]
+    assert main(arguments) == ExitCode.STORAGE_FULL
+    assert "is full (0 bytes are free)" in PlaySummary.model_validate_json(message.read_bytes()).error
+
+
+def test_a_preparation_that_finds_storage_full_says_so_as_its_result(
+    tmp_path: Path, message: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(prepare, "create", full)
+    task = PrepareTask(run=run_ref(tmp_path), model_uri="package:tiny", method=method())
+    assert main(["prepare", "--task", written(tmp_path, task)]) == ExitCode.DONE
+    result = PrepareResult.model_validate_json(message.read_bytes())
+    assert (result.accepted, result.reason) == (False, Reason.STORAGE_FULL)
 
 
 def test_storage_of_another_version_is_not_tried_again(tmp_path: Path, message: Path) -> None:
     create(open_store(run_ref(tmp_path).storage_uri), "run.json", b'{"format": 99}')
     fields = play_task(tmp_path).model_dump(exclude={"kind", "rollout"})
     task = DesignTask(**fields)
-    assert main(["design", "--task", written(tmp_path, task), "--status-port", "0"]) == NEVER
+    assert main(["design", "--task", written(tmp_path, task), "--status-port", "0"]) == ExitCode.NEVER
     assert "run.json" in DesignSummary.model_validate_json(message.read_bytes()).error
 
 
@@ -105,7 +134,7 @@ def test_programs_that_are_not_there_are_told_of_and_not_tried_again(tmp_path: P
         workers=1,
         sandbox_host="127.0.0.1:1",
     )
-    assert main(["verify", "--task", written(tmp_path, task), "--status-port", "0"]) == NEVER
+    assert main(["verify", "--task", written(tmp_path, task), "--status-port", "0"]) == ExitCode.NEVER
     summary = VerifySummary.model_validate_json(message.read_bytes())
     assert "nowhere: cannot be read" in summary.error
     assert summary.programs == 0
@@ -116,12 +145,12 @@ def test_a_task_that_is_none_of_ours_is_not_tried_again(tmp_path: Path, message:
     path = tmp_path / "task.json"
     if content is not None:
         path.write_text(content)
-    assert main(["play", "--task", str(path)]) == NEVER
+    assert main(["play", "--task", str(path)]) == ExitCode.NEVER
     assert not message.exists()
 
 
 def test_a_task_of_another_kind_is_refused(tmp_path: Path, message: Path) -> None:
-    assert main(["design", "--task", written(tmp_path, play_task(tmp_path))]) == NEVER
+    assert main(["design", "--task", written(tmp_path, play_task(tmp_path))]) == ExitCode.NEVER
     assert "play task" in PlaySummary.model_validate_json(message.read_bytes()).error
 
 
