@@ -42,6 +42,7 @@ def cluster() -> Iterator[Cluster]:
             kubeconfig=Path(run_command(ROOT / "cluster" / "kubeconfig", "--path").strip()),
             containerd_socket=home / "cluster" / "containerd.sock",
             volumes=home / "cluster" / "volumes",
+            processes=home / "cluster" / "processes",
             audit_log=home / "cluster" / "log" / "audit.log",
             images=references,
         )

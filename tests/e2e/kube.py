@@ -21,6 +21,8 @@ class Cluster:
     kubeconfig: Path
     containerd_socket: Path
     volumes: Path
+    processes: Path
+    """Records of the cluster's daemons, NAME.json with the process's id."""
     audit_log: Path
     images: dict[str, str]
     """Image name → reference in the cluster's containerd."""

@@ -39,6 +39,6 @@ def volume_folder(cluster: Cluster, claim: str) -> Path:
     return Path(spec["local"]["path"])
 
 
-def run_folder(cluster: Cluster, name: str) -> Path:
-    """A run's folder in run storage."""
-    return volume_folder(cluster, f"{name}-storage") / NAMESPACE / name
+def run_folder(cluster: Cluster, name: str, claim: str = "") -> Path:
+    """A run's folder in run storage, on the claim that was made for it or on a given one."""
+    return volume_folder(cluster, claim or f"{name}-storage") / NAMESPACE / name

@@ -1,4 +1,6 @@
-"""One run loses its operator, a play worker, a sandbox pod and its learner, is suspended and resumed, and completes."""
+"""One run loses each of its pods, the operator, the API server, containerd, its disk's room and the whole node, is
+suspended and resumed, and completes.
+"""
 
 import json
 from collections.abc import Iterator
@@ -8,9 +10,11 @@ from pathlib import Path
 import pytest
 from tests.e2e import kube
 from tests.e2e.kube import Cluster, Object, condition, get, items, kubectl, running_pods, sigkill, wait_until
+from tests.e2e.machine import filled, kill_daemon, reboot, small_disk
 from tests.e2e.runs import NAMESPACE, mini_run, run_folder, wait_for_end
 
 NAME = "survivor"
+DISK = "survivor-disk"
 STAGE_SECONDS = 420
 
 pytestmark = pytest.mark.timeout(2400)
@@ -26,6 +30,8 @@ class Story:
     recorded_steps: dict[str, bytes] = field(default_factory=dict)
     suspended_pods: list[str] = field(default_factory=list)
     suspended: tuple[str, str, str] = ("", "", "")
+    full: str = ""
+    """What the run said while its disk was full."""
     replayed: Object = field(default_factory=dict)
     end: Object = field(default_factory=dict)
 
@@ -69,12 +75,31 @@ def replayed(cluster: Cluster, steps: int) -> Object | None:
     return None
 
 
+def says_full(cluster: Cluster) -> str:
+    """The message of a condition that tells of a full storage."""
+    seen = run(cluster)
+    assert condition(seen, "Failed")[0] != "True", condition(seen, "Failed")
+    told = (condition(seen, kind) for kind in ("Progressing", "LearnerReady"))
+    return next((message for _, reason, message in told if reason == "StorageFull"), "")
+
+
 @pytest.fixture(scope="module")
-def story(operator: Cluster) -> Iterator[Story]:
+def story(operator: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    folder = tmp_path_factory.mktemp("survival") / "disk"
+    with small_disk(operator, NAMESPACE, DISK, folder):
+        yield from survived(operator, folder)
+
+
+def survived(operator: Cluster, disk: Path) -> Iterator[Story]:
     told = Story()
     document = mini_run(NAME)
+    document["spec"]["storage"] = {"claimName": DISK}
     try:
         kube.apply(operator, document)
+        stage(operator, 0, "Designing")
+        sigkill(operator, a_pod(operator, "worker"))
+        kill_daemon(operator, "kube-apiserver", down_seconds=5)
+
         stage(operator, 0, "Playing")
         told.generation_before = run(operator)["metadata"]["generation"]
         told.applied_again = kube.apply(operator, document)
@@ -84,17 +109,25 @@ def story(operator: Cluster) -> Iterator[Story]:
         sigkill(operator, a_pod(operator, "worker"))
 
         stage(operator, 1, "Training")
-        folder = run_folder(operator, NAME)
+        folder = run_folder(operator, NAME, DISK)
         told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
         sigkill(operator, a_pod(operator, "learner"))
         told.replayed = wait_until(
             "the learner has replayed", lambda: replayed(operator, len(told.recorded_steps)), 240
         )
 
+        stage(operator, 2, "Designing")
+        kill_daemon(operator, "containerd", down_seconds=2)
+
         stage(operator, 2, "Playing")
         sigkill(operator, a_pod(operator, "sandbox"))
+        sigkill(operator, a_pod(operator, "engine"))
 
         stage(operator, 3, "Playing")
+        with filled(disk):
+            told.full = wait_until("the run says that its disk is full", lambda: says_full(operator), 180)
+        wait_until("it goes on", lambda: not says_full(operator), 240)
+
         kubectl(
             operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Now"}}'
         )
@@ -110,6 +143,9 @@ def story(operator: Cluster) -> Iterator[Story]:
         kubectl(
             operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", '{"spec":{"suspend":"Never"}}'
         )
+
+        stage(operator, 3, "Training")
+        reboot(operator)
         told.end = wait_for_end(operator, NAME, 900)
         yield told
     finally:
@@ -117,7 +153,7 @@ def story(operator: Cluster) -> Iterator[Story]:
 
 
 def manifests(cluster: Cluster, pattern: str) -> list[Object]:
-    return [json.loads(path.read_bytes()) for path in sorted(run_folder(cluster, NAME).glob(pattern))]
+    return [json.loads(path.read_bytes()) for path in sorted(run_folder(cluster, NAME, DISK).glob(pattern))]
 
 
 def test_run_completes_after_all_of_it(story: Story) -> None:
@@ -134,8 +170,13 @@ def test_suspended_run_says_so_and_has_no_pod(story: Story) -> None:
     assert story.suspended[0] == "True"
 
 
+def test_full_disk_is_told_with_what_to_do_and_waited_for(story: Story) -> None:
+    assert "is full" in story.full
+    assert "Make room" in story.full
+
+
 def test_replayed_steps_have_the_recorded_parameter_checksums(operator: Cluster, story: Story) -> None:
-    folder = run_folder(operator, NAME)
+    folder = run_folder(operator, NAME, DISK)
     assert story.recorded_steps
     assert story.replayed["replayed_steps"] == len(story.recorded_steps)
     assert story.replayed["replay_diverged"] is None
@@ -158,9 +199,10 @@ def test_restarts_are_counted_by_role(story: Story) -> None:
     restarts = story.end["status"]["restarts"]
     assert restarts["learner"]["total"] >= 1
     assert restarts["sandbox"]["total"] >= 1
+    assert restarts["engine"]["total"] >= 1
 
 
 def test_each_unit_was_finished_exactly_once(operator: Cluster, story: Story) -> None:
-    folder: Path = run_folder(operator, NAME)
+    folder: Path = run_folder(operator, NAME, DISK)
     assert [p.parent.name for p in sorted(folder.glob("steps/*/step.json"))] == ["0000", "0001", "0002", "0003"]
     assert [p.parent.name for p in sorted(folder.glob("cycles/*/batch.json"))] == ["0000", "0001"]
