@@ -18,8 +18,8 @@ help: ## This text
 	@awk -F ':.*## ' '/^## /{print "\n" substr($$0,4)} /^[a-z-]+:.*## /{printf "  %-17s%s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 ## Start here
-demo: install deploy ## Train the tiny model for four rollouts on this machine, from nothing (at most 40 minutes, then 10)
-	eval "$$(cluster/kubeconfig)"; $(BIN)/spade run examples/mini.yaml
+demo: install $(if $(filter current,$(CLUSTER)),deploy-current,deploy) ## Train the tiny model for four rollouts on this machine, from nothing (at most 40 minutes, then 10)
+	$(if $(filter current,$(CLUSTER)),,eval "$$(cluster/kubeconfig)";) $(BIN)/spade run examples/mini.yaml
 
 install: .venv/.installed ## Python environment in .venv with the `spade` command
 
@@ -48,6 +48,10 @@ images: install cluster ## Build the images whose inputs have changed into the c
 
 deploy: images ## Install or upgrade the chart in the cluster, with the images of this checkout
 	cluster/deploy
+
+deploy-current: install ## The same in the cluster of kubectl's current context, by way of REGISTRY=HOST[:PORT][/PATH]; VALUES=FILE for the chart
+	@[ -n "$(REGISTRY)" ] || { echo "say where images go: REGISTRY=HOST[:PORT][/PATH]"; exit 1; }
+	REGISTRY="$(REGISTRY)" cluster/deploy $(if $(VALUES),--values "$(VALUES)")
 
 kubeconfig: cluster ## Print the lines that point kubectl and helm at the cluster
 	@cluster/kubeconfig
@@ -105,4 +109,4 @@ benchmarks-page: install ## Write docs/benchmarks.md from tests/bench/results
 modules: ## Tidy the Go modules of the cluster's programs
 	for module in cluster/modules/*/; do (cd $$module && go mod tidy); done
 
-.PHONY: help demo install gvisor docker-image unit test slow check chart bench cluster-check cluster images deploy crds benchmarks-page kubeconfig clean-cluster constraints modules
+.PHONY: help demo install gvisor docker-image unit test slow check chart bench cluster-check cluster images deploy deploy-current crds benchmarks-page kubeconfig clean-cluster constraints modules

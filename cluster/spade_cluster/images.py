@@ -6,9 +6,12 @@ import json
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spade_cluster.base_images import ensure_base
+from spade_cluster.binaries import binaries_folder
 from spade_cluster.commands import run, succeeds
 from spade_cluster.container_runtime import ctr
 from spade_cluster.errors import ClusterError
@@ -61,7 +64,12 @@ def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
 
 
 def remove_old_images(layout: Layout, *, keep: set[str]) -> None:
-    """Remove tags of our images that are neither wanted nor used by a pod; containerd then frees their layers."""
+    """Remove tags of our images that are neither wanted nor used by a pod; containerd then frees their layers.
+
+    Without a running API server nothing is known of pods, and nothing is removed.
+    """
+    if not is_alive(read_record(layout.processes, "kube-apiserver")):
+        return
     used = {
         container["image"]
         for pod in get(layout, "pods", "--all-namespaces")["items"]
@@ -84,8 +92,7 @@ def _build_with_buildkit(layout: Layout, images: list[Image], wanted: dict[str, 
     tools, present = _tools(layout), image_names(layout)
     for base in sorted({image.base for image in images}, key=lambda one: one.name):
         ensure_base(layout, base)
-    ensure_running(_buildkit(layout), records=layout.processes, logs=layout.log)
-    try:
+    with running_buildkit(layout):
         for image in images:
             dependencies = dependencies_reference(image, CHECKOUT)
             if dependencies not in present:
@@ -93,6 +100,14 @@ def _build_with_buildkit(layout: Layout, images: list[Image], wanted: dict[str, 
             # The stage is replaced by the image kept from it, so that no build cache is needed beside the images.
             context = f"context:dependencies=docker-image://{dependencies}"
             _timed(layout, image, wanted[image.name], tools, ("--opt", context))
+
+
+@contextmanager
+def running_buildkit(layout: Layout) -> Iterator[None]:
+    """BuildKit in our containerd, which must run."""
+    ensure_running(_buildkit(layout), records=layout.processes, logs=layout.log)
+    try:
+        yield
     finally:
         stop("buildkitd", records=layout.processes)
 
@@ -102,19 +117,19 @@ def _buildkit(layout: Layout) -> Program:
     return Program(
         "buildkitd",
         (
-            str(layout.current_binaries / "buildkitd"),
+            str(binaries_folder(layout) / "buildkitd"),
             *("--config", str(layout.config / "buildkitd.toml"), "--root", str(layout.buildkit)),
             *("--addr", f"unix://{layout.buildkit_socket}"),
         ),
-        ready=lambda: succeeds([*_buildctl(layout), "debug", "workers"]),
+        ready=lambda: succeeds([*buildctl(layout), "debug", "workers"]),
         config_files=(layout.config / "buildkitd.toml",),
-        environment=(("PATH", f"{layout.current_binaries}:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/root")),
+        environment=(("PATH", f"{binaries_folder(layout)}:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/root")),
     )
 
 
-def _buildctl(layout: Layout) -> list[str]:
+def buildctl(layout: Layout) -> list[str]:
     """Return BuildKit's client."""
-    return [str(layout.current_binaries / "buildctl"), "--addr", f"unix://{layout.buildkit_socket}"]
+    return [str(binaries_folder(layout) / "buildctl"), "--addr", f"unix://{layout.buildkit_socket}"]
 
 
 def _tools(layout: Layout) -> Path:
@@ -135,14 +150,14 @@ def _timed(layout: Layout, image: Image, name: str, tools: Path, options: tuple[
     """
     begin = time.monotonic()
     _build(layout, image, name, tools, options)
-    run([*_buildctl(layout), "prune", "--all"], timeout_seconds=600)
+    run([*buildctl(layout), "prune", "--all"], timeout_seconds=600)
     print(f"  {name}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def _build(layout: Layout, image: Image, name: str, tools: Path, options: tuple[str, ...]) -> None:
     """Build one image uncompressed, because compressing a trainer image takes longer than everything else."""
     command = [
-        *_buildctl(layout),
+        *buildctl(layout),
         *("build", "--progress=plain", "--frontend=dockerfile.v0"),
         *(
             "--local",

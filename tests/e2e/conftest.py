@@ -43,6 +43,7 @@ def cluster() -> Iterator[Cluster]:
             containerd_socket=home / "cluster" / "containerd.sock",
             volumes=home / "cluster" / "volumes",
             processes=home / "cluster" / "processes",
+            registries=home / "cluster" / "config" / "certs.d",
             audit_log=home / "cluster" / "log" / "audit.log",
             images=references,
         )

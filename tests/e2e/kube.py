@@ -23,6 +23,8 @@ class Cluster:
     volumes: Path
     processes: Path
     """Records of the cluster's daemons, NAME.json with the process's id."""
+    registries: Path
+    """containerd's folder of what it knows of registries, one folder for each."""
     audit_log: Path
     images: dict[str, str]
     """Image name → reference in the cluster's containerd."""
