@@ -8,9 +8,7 @@ import pytest
 PUSH = Path(__file__).parents[3] / "cluster" / "push"
 
 
-@pytest.mark.parametrize(
-    "place", ["https://r.example.org", "r.example.org/spade:1", "Registry/x", "a//b"]
-)
+@pytest.mark.parametrize("place", ["https://r.example.org", "r.example.org/spade:1", "Registry/x", "a//b"])
 def test_what_is_no_place_for_images_is_refused(place: str) -> None:
     done = subprocess.run([PUSH, place], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode != 0
