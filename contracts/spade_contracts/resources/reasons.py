@@ -107,6 +107,10 @@ class Reason(StrEnum):
     """No node takes the pod; the message is the scheduler's."""
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     """A node cannot get the image; the message is the kubelet's."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """A ResourceQuota of the namespace refuses the object or pod; the message has its name and figures."""
+    REFUSED = "Refused"
+    """The API server refuses the object or pod for another reason, such as rights or an admission rule."""
     INVALID_CONFIGURATION = "InvalidConfiguration"
     """The kubelet cannot make a container from what its pod says; the message is the kubelet's."""
     # Weights

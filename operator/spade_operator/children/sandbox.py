@@ -12,6 +12,10 @@ from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import deployment
 
+HUNG_GRACE_SECONDS = 5
+"""A server that answers no probe drains nothing, so it is not given the pod's grace, which is as long as sessions may
+last."""
+
 
 def probe_targets(owner: Owner, targets: Sequence[ProbeTarget]) -> list[Manifest]:
     """The ConfigMap of the isolation probe: the site's targets, the beacon's address and, once there is one, a
@@ -46,8 +50,12 @@ def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[M
         environment={"SPADE_SANDBOX_CAPACITY": str(wanted.sessions_per_pod)},
         readiness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=5),
         # Programs may use all the CPU the pod has; a slow answer must not cost its live sessions.
-        liveness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=10, failures=12),
-        startup=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=120),
+        liveness=pods.http_probe(
+            "/healthz", ports.SANDBOX_STATUS, period=10, failures=12, grace_seconds=HUNG_GRACE_SECONDS
+        ),
+        startup=pods.http_probe(
+            "/healthz", ports.SANDBOX_STATUS, period=1, failures=120, grace_seconds=HUNG_GRACE_SECONDS
+        ),
     )
     template = pods.pod_template(
         owner,

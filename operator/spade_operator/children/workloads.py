@@ -5,6 +5,9 @@ from spade_operator.children.manifests import Manifest, child, role_selector, ru
 from spade_operator.children.names import role_name
 from spade_operator.children.owner import Owner, Parent
 
+EXIT_NEVER = 2
+"""Exit code of our processes for what a second try would only repeat."""
+
 
 def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
     """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA)."""
@@ -42,8 +45,9 @@ def indexed_job(
 ) -> Manifest:
     """An Indexed Job of `pods` pods, each index replaced only when its pod has failed for good.
 
-    `backoff_limit` counts failures that were a pod's own; those of evictions, drains and lost nodes do not count,
-    unless the limit is 0: then any lost pod fails the Job, because the group stands or falls together.
+    `backoff_limit` counts failures that were a pod's own; those of evictions, drains and lost nodes do not count, and
+    exit code EXIT_NEVER fails the Job at once. If the limit is 0 any lost pod fails it, because the group stands or
+    falls together.
     """
     spec: Manifest = {
         "completionMode": "Indexed",
@@ -54,8 +58,15 @@ def indexed_job(
         "template": template,
     }
     if backoff_limit > 0:
+        hopeless = {"containerName": str(role), "operator": "In", "values": [EXIT_NEVER]}
         disrupted = [{"type": "DisruptionTarget", "status": "True"}]
-        spec["podFailurePolicy"] = {"rules": [{"action": "Ignore", "onPodConditions": disrupted}]}
+        # The first that fits counts: what a process says of itself holds even if its pod was on its way out.
+        spec["podFailurePolicy"] = {
+            "rules": [
+                {"action": "FailJob", "onExitCodes": hopeless},
+                {"action": "Ignore", "onPodConditions": disrupted},
+            ]
+        }
     return child(
         "batch/v1", "Job", name, owner, labels=run_labels(owner, role, **labels), parent=parent, body={"spec": spec}
     )

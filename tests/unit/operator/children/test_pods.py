@@ -8,6 +8,7 @@ from tests.support.children import make_run, make_site, workloads
 
 from spade_contracts import labels as keys
 from spade_contracts.tasks import DesignTask, EngineTask, LearnerTask, PlayTask, PrepareTask
+from spade_trainer.workers.main import NEVER
 
 RUN = make_run(
     learner={"ranksPerNode": 2, "parallelism": {"expert": 2}},
@@ -207,8 +208,28 @@ def test_play_workers_are_replaced_one_by_one_and_evictions_are_free() -> None:
     assert (job["completionMode"], job["completions"], job["parallelism"]) == ("Indexed", 3, 3)
     assert job["podReplacementPolicy"] == "Failed"
     assert job["backoffLimit"] == 4
-    assert job["podFailurePolicy"]["rules"][0]["action"] == "Ignore"
+    assert job["podFailurePolicy"]["rules"][1]["action"] == "Ignore"
     assert pod("play")["restartPolicy"] == "Never"
+
+
+@pytest.mark.parametrize("word", ["prepare", "design", "play"])
+def test_exit_code_that_means_never_uses_up_no_tries(word: str) -> None:
+    (first, *_) = WORKLOADS[word]["spec"]["podFailurePolicy"]["rules"]
+    (container,) = pod(word)["containers"]
+    assert first == {
+        "action": "FailJob",
+        "onExitCodes": {"containerName": container["name"], "operator": "In", "values": [NEVER]},
+    }
+
+
+@pytest.mark.parametrize("word", WORKLOADS)
+def test_container_that_fails_its_probe_is_gone_soon(word: str) -> None:
+    spec = pod(word)
+    for container in spec["containers"]:
+        for probe in ("livenessProbe", "startupProbe"):
+            grace = container.get(probe, {}).get("terminationGracePeriodSeconds")
+            assert (spec["terminationGracePeriodSeconds"] if grace is None else grace) <= 30
+        assert "terminationGracePeriodSeconds" not in container.get("readinessProbe", {}), "the API server refuses it"
 
 
 def test_children_of_work_say_which_work() -> None:
