@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from spade_contracts import ports
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.labels import ISOLATED_GATE, Role
-from spade_operator.children import pods, volumes
+from spade_operator.children import installation, pods, volumes
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import targets_name
 from spade_operator.children.owner import Owner
@@ -33,6 +33,11 @@ def probe_targets(owner: Owner, targets: Sequence[ProbeTarget]) -> list[Manifest
             body={"data": {"targets.json": text}},
         )
     ]
+
+
+def sandbox_labels(owner: Owner, site: Site) -> dict[str, str]:
+    """Labels of every sandbox pod, but for the one that its ReplicaSet adds."""
+    return {**installation.labels(site, Role.SANDBOX), **run_labels(owner, Role.SANDBOX)}
 
 
 def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[Manifest]:

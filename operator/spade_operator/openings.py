@@ -1,0 +1,66 @@
+"""NetworkPolicies of others that would let pods out: policies add up, so one of them undoes what ours close.
+
+Kept apart from the records of a run's children, because they belong to no run; which pods a policy selects is asked
+when a run is looked at.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spade_operator.containers import Raw
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One of a selector's expressions."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether pods with these labels fit. Of an operator that is not known: yes, because it may."""
+        match self.operator:
+            case "In":
+                return labels.get(self.key) in self.values
+            case "NotIn":
+                return labels.get(self.key) not in self.values
+            case "Exists":
+                return self.key in labels
+            case "DoesNotExist":
+                return self.key not in labels
+            case _:
+                return True
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A NetworkPolicy with at least one rule for egress."""
+
+    namespace: str
+    name: str
+    match_labels: tuple[tuple[str, str], ...] = ()
+    expressions: tuple[Expression, ...] = ()
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether it holds for pods with these labels; without any demand it holds for all of the namespace."""
+        return all(labels.get(key) == value for key, value in self.match_labels) and all(
+            expression.holds(labels) for expression in self.expressions
+        )
+
+
+def opening_of(raw: Raw) -> Opening | None:
+    """What a NetworkPolicy lets out; None when it lets nobody out."""
+    meta, spec = raw.get("metadata") or {}, raw.get("spec") or {}
+    if not spec.get("egress") or "Egress" not in (spec.get("policyTypes") or ["Egress"]):
+        return None
+    selector: Raw = spec.get("podSelector") or {}
+    return Opening(
+        meta.get("namespace", ""),
+        meta["name"],
+        tuple(sorted((selector.get("matchLabels") or {}).items())),
+        tuple(
+            Expression(wanted["key"], wanted["operator"], tuple(wanted.get("values") or ()))
+            for wanted in selector.get("matchExpressions") or []
+        ),
+    )
