@@ -8,29 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spade_operator.containers import Raw
-
-
-@dataclass(frozen=True)
-class Expression:
-    """One of a selector's expressions."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-    def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether pods with these labels fit. Of an operator that is not known: yes, because it may."""
-        match self.operator:
-            case "In":
-                return labels.get(self.key) in self.values
-            case "NotIn":
-                return labels.get(self.key) not in self.values
-            case "Exists":
-                return self.key in labels
-            case "DoesNotExist":
-                return self.key not in labels
-            case _:
-                return True
+from spade_operator.selectors import Expression, expressions_of
 
 
 @dataclass(frozen=True)
@@ -59,8 +37,5 @@ def opening_of(raw: Raw) -> Opening | None:
         meta.get("namespace", ""),
         meta["name"],
         tuple(sorted((selector.get("matchLabels") or {}).items())),
-        tuple(
-            Expression(wanted["key"], wanted["operator"], tuple(wanted.get("values") or ()))
-            for wanted in selector.get("matchExpressions") or []
-        ),
+        expressions_of(selector.get("matchExpressions")),
     )

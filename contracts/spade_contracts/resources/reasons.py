@@ -81,6 +81,10 @@ class Reason(StrEnum):
     """Run storage holds another run under this name; it was left as it is."""
     STORAGE_UNAVAILABLE = "StorageUnavailable"
     """Run storage cannot be mounted, read or written."""
+    RUNTIME_CLASS_MISSING = "RuntimeClassMissing"
+    """The RuntimeClass of sandbox pods does not exist."""
+    PRIORITY_CLASS_MISSING = "PriorityClassMissing"
+    """A PriorityClass that the pod settings name does not exist."""
     # Isolated
     PROBING = "Probing"
     """No sandbox pod has finished its isolation probe yet."""

@@ -13,10 +13,11 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
 from spade_operator.children.policies import CLOSING
 from spade_operator.containers import ContainerRecord
-from spade_operator.openings import Expression, Opening
+from spade_operator.openings import Opening
 from spade_operator.reconcile.isolation import DISCARD_GRACE_SECONDS, isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
 from spade_operator.records import Kind
+from spade_operator.selectors import Expression
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 FRESH2 = p.pod(Role.SANDBOX, "mini-sandbox-fresh", ip="10.0.0.9", created_at=p.ago(5))
