@@ -67,12 +67,14 @@ def translated(doing: str) -> Iterator[None]:
         ) from error
 
 
-def connect(kubeconfig: str | None) -> Any:
-    """An API client from a kubeconfig file (None: KUBECONFIG or ~/.kube/config). Raises InvalidInput without one."""
+def connect(kubeconfig: str | None, context: str | None = None) -> Any:
+    """An API client from a kubeconfig file (None: KUBECONFIG or ~/.kube/config) and a context of it (None: its current
+    one). Raises InvalidInput without one.
+    """
     from kubernetes import client, config
 
     try:
-        config.load_kube_config(config_file=kubeconfig)
+        config.load_kube_config(config_file=kubeconfig, context=context)
     except (config.ConfigException, OSError) as error:
         raise InvalidInput(
             kubeconfig or "KUBECONFIG", str(error), remedy='In a checkout, eval "$(cluster/kubeconfig)" points at ours.'

@@ -12,10 +12,13 @@ from spade_cli import replay as replaying
 from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
 from spade_cli.interrupts import run_until_signal
+from spade_cli.preflight import look_and_check, reach
 from spade_cli.table import closing_tables, legend
 from spade_cli.watch import condition, follow, refused
 from spade_contracts.errors import SpadeError
 from spade_contracts.resources import RunCondition
+from spade_operator.preflight.checks import of_level
+from spade_operator.preflight.findings import Level
 from spade_sandbox.local import Backend
 
 app = typer.Typer(
@@ -31,14 +34,44 @@ FILE = Annotated[str, typer.Argument(help="YAML file with one SpadeRun.")]
 
 
 @app.command()
-def check(file: FILE, render: Annotated[bool, typer.Option(help="Print the resolved settings.")] = False) -> None:
-    """Say whether a SpadeRun would be accepted, without a cluster."""
-    method = checking.resolved(read_document(file))
+def check(  # noqa: PLR0917  # typer calls it by name
+    file: FILE,
+    render: Annotated[bool, typer.Option(help="Print the resolved settings, and look at no cluster.")] = False,
+    cluster: Annotated[
+        bool | None,
+        typer.Option("--cluster/--offline", help="Look at the cluster or fail, or look at none; else if one answers."),
+    ] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig; else its current one.")] = None,
+    namespace: Namespace = "default",
+    operator_namespace: OperatorNamespace = "spade-system",
+) -> None:
+    """Say whether a SpadeRun would be accepted, and whether its cluster has what it needs.
+
+    Exit code 0: nothing is known to be in its way; 1: something of the cluster is; 2: the file is wrong.
+    """
+    document = read_document(file)
+    method = checking.resolved(document)
     console = plain()
     if render:
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
-    else:
-        console.print(f"{file}: valid; profile {method.profile}, {method.learner.ranks} learner ranks.")
+        return
+    console.print(f"{file}: valid; profile {method.profile}, {method.learner.ranks} learner ranks.", soft_wrap=True)
+    if cluster is False:
+        return
+    try:
+        api = reach(kubeconfig, context)
+    except SpadeError as error:
+        if cluster:
+            raise
+        console.print(f"No cluster was looked at: {error}", soft_wrap=True)
+        return
+    spec, name = checking.checked_spec(document), document["metadata"]["name"]
+    findings = look_and_check(api, spec, name, namespace, operator_namespace)
+    for finding in findings:
+        console.print(f"{finding.level:<8}{finding.about}: {finding.words}", soft_wrap=True, highlight=False)
+    if of_level(findings, Level.PROBLEM):
+        raise typer.Exit(1)
 
 
 @app.command()

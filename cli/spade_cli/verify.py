@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from pydantic import Field, ValidationError
 from spade_contracts.base import Document
 from spade_contracts.config import SandboxLimits, VerificationSettings
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.tasks import JUDGE_KEY
 from spade_sandbox.local import (
@@ -32,7 +31,7 @@ from spade_sandbox.local import (
 from spade_sandbox.local.judging import SESSIONS_PER_PROGRAM
 from spade_sandbox.local.records import printable_path
 from spade_sandbox.verify import GateContext
-from spade_sandbox.verify.judge import Judge, judge_at
+from spade_sandbox.verify.judge import judge_of
 
 ALL_ACCEPTED, REJECTED, USAGE, UNJUDGED = 0, 1, 2, 3
 """Exit codes. UNJUDGED: no back-end works, or the infrastructure failed under a program."""
@@ -120,7 +119,7 @@ async def _judge_all(wanted: Wanted, programs: Sequence[str], verdicts: list[Jud
     capacity = wanted.jobs * SESSIONS_PER_PROGRAM
     async with (
         local_pool(wanted.backend, capacity=capacity, warn=lambda text: warn(f"warning: {text}")) as (pool, pod),
-        _judge(wanted.settings.verification) as judge,
+        judge_of(wanted.settings.verification, os.environ.get(JUDGE_KEY)) as judge,
     ):
         task = Task(wanted.domain, wanted.settings.limits, wanted.settings.verification, GateContext(judge=judge))
         async with contextlib.aclosing(judge_files(programs, pool, task, wanted.jobs)) as judging:
@@ -131,16 +130,6 @@ async def _judge_all(wanted: Wanted, programs: Sequence[str], verdicts: list[Jud
         if pod.restarts:
             warn(f"warning: the sandbox pod broke {pod.restarts} times and was started anew.")
         return pod.backend
-
-
-@contextlib.asynccontextmanager
-async def _judge(settings: VerificationSettings) -> AsyncIterator[Judge | None]:
-    """The model judge that the settings name, if its stage is on."""
-    if OptionalStage.JUDGE not in settings.stages or not settings.judge.url:
-        yield None
-        return
-    async with judge_at(settings.judge, os.environ.get(JUDGE_KEY)) as judge:
-        yield judge
 
 
 def line(judged: Judged) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
+from spade_operator.openings import Opening
 from spade_operator.records import ADOPTED, BatchRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
@@ -89,6 +90,7 @@ class Facts:
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
+    _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
 
     def put(self, record: Record) -> bool:
         """Keep a record unless a newer one, or its deletion, is known. Whether anything changed."""
@@ -246,6 +248,27 @@ class Facts:
     def breach(self, head_uid: str) -> datetime | None:
         """When the network of the family's sandboxes was closed again last."""
         return self._breaches.get(head_uid)
+
+    def set_opening(self, namespace: str, name: str, opening: Opening | None) -> bool:
+        """A NetworkPolicy lets pods of its namespace out, or does so no longer. Whether that is new."""
+        known = self._openings.setdefault(namespace, {})
+        before = known.pop(name, None)
+        if opening is not None:
+            known[name] = opening
+        if not known:
+            del self._openings[namespace]
+        return before != opening
+
+    def relist_openings(self, openings: Iterable[Opening]) -> None:
+        """A complete list."""
+        self._openings = {}
+        for opening in openings:
+            self.set_opening(opening.namespace, opening.name, opening)
+
+    def openings(self, namespace: str) -> tuple[Opening, ...]:
+        """NetworkPolicies that let pods of a namespace out, ours among them, by name."""
+        known = self._openings.get(namespace, {})
+        return tuple(known[name] for name in sorted(known))
 
     def end(self, namespace: str, run: str) -> bool:
         """The namespace of a family is being deleted, and so its head. Whether that is new."""

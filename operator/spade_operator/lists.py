@@ -8,6 +8,7 @@ from spade_contracts.labels import RUN
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.kube import Kube
+from spade_operator.openings import opening_of
 from spade_operator.queue import WorkQueue
 from spade_operator.records import ADOPTED, Kind, Record, record_of
 
@@ -40,11 +41,18 @@ async def relist(kube: Kube, facts: Facts, namespace: str, kinds: tuple[Kind, ..
         facts.relist(kind, records, listing.resource_version)
 
 
+async def relist_policies(kube: Kube, facts: Facts, namespace: str) -> None:
+    """Look at the NetworkPolicies of everybody: those of others may let sandboxes out."""
+    listing = await kube.list(Kind.NETWORK_POLICY, namespace, "")
+    facts.relist_openings(opening for item in listing.items if (opening := opening_of(item)) is not None)
+
+
 async def first_list(kube: Kube, facts: Facts, namespace: str) -> None:
     """List until it works: without it nothing may act. The CRDs may still be on their way."""
     while True:
         try:
             await relist(kube, facts, namespace)
+            await relist_policies(kube, facts, namespace)
         except SpadeError as error:
             log.warning("the first list failed and is tried again: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
@@ -67,10 +75,21 @@ async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str
         await asyncio.sleep(seconds)
         try:
             await relist(kube, facts, namespace)
+            await relist_policies(kube, facts, namespace)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
         facts.drop_secrets()
         queue_all(facts, queue)
+
+
+async def catch_up(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str) -> None:
+    """List once, after a gap in the watches, and repeat all passes; what fails is left to the next resync."""
+    try:
+        await relist(kube, facts, namespace)
+        await relist_policies(kube, facts, namespace)
+    except SpadeError as error:
+        log.warning("a list failed after a gap in the watches: %s", error)
+    queue_all(facts, queue)
 
 
 async def miss(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = OFTEN_SECONDS) -> None:

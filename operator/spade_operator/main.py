@@ -22,7 +22,7 @@ from spade_operator.keys import Key, keys_of
 from spade_operator.kube import Kube
 from spade_operator.kube_config import find_connection
 from spade_operator.lease import Claim, Leadership
-from spade_operator.lists import first_list, miss, queue_all, resync
+from spade_operator.lists import catch_up, first_list, miss, queue_all, resync
 from spade_operator.metrics import make_telemetry
 from spade_operator.polling import Poller
 from spade_operator.posting import Poster
@@ -31,6 +31,7 @@ from spade_operator.reconcile.act import Hands
 from spade_operator.reconcile.passes import Shop, work
 from spade_operator.records import PodRecord
 from spade_operator.settings import Settings, read_settings
+from spade_operator.watches import keep_watching
 
 MISCONFIGURED = 2
 SILENT_SECONDS = 30.0
@@ -77,7 +78,10 @@ async def operate(environment: Mapping[str, str]) -> None:
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
         await _until_one_ends(
-            _watch(site, Memory(facts, queue, connection), settings.api_seconds),
+            keep_watching(
+                lambda: _watch(site, Memory(facts, queue, connection), settings.api_seconds),
+                lambda: catch_up(kube, facts, queue, site.watch_namespace),
+            ),
             lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
@@ -125,9 +129,10 @@ def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any
     settings.watching.server_timeout = 300
     settings.networking.request_timeout = api_seconds
     settings.persistence.diffbase_storage = _NoDifferences()
+    # kopf would kill the process so long after its watches ended, although they begin again.
+    settings.process.ultimate_exiting_timeout = None
     for group, version, plural in (
         ("", "v1", "pods"), ("batch", "v1", "jobs"), ("apps", "v1", "deployments"),
-        ("networking.k8s.io", "v1", "networkpolicies"),
     ):  # fmt: skip
         settings.watching.label_selectors[group, version, plural] = RUN
     where: dict[str, Any] = {"namespaces": [site.watch_namespace]} if site.watch_namespace else {"clusterwide": True}

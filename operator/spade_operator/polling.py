@@ -125,12 +125,11 @@ class Poller:
 
     def _ended(self, pod: PodRecord, task: asyncio.Task[bool]) -> None:
         self._busy.pop(pod.meta.uid, None)
-        if task.cancelled():
-            return
-        error = task.exception()
+        # kopf cancels what it takes for its own when its watches end; such a pod is asked again in its turn.
+        error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("polling pod %s: %s", pod.meta.uid, error)
-        news = error is None and task.result()
+        news = not task.cancelled() and error is None and task.result()
         self._schedule.asked(pod.meta.uid, asyncio.get_running_loop().time(), news=news)
         if news:
             self._changed(pod)

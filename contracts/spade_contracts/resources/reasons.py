@@ -83,6 +83,10 @@ class Reason(StrEnum):
     """Run storage cannot be mounted, read or written."""
     STORAGE_FULL = "StorageFull"
     """Run storage has no room; what was lost to that is tried again, uncounted, until there is some."""
+    RUNTIME_CLASS_MISSING = "RuntimeClassMissing"
+    """The RuntimeClass of sandbox pods does not exist."""
+    PRIORITY_CLASS_MISSING = "PriorityClassMissing"
+    """A PriorityClass that the pod settings name does not exist."""
     # Isolated
     PROBING = "Probing"
     """No sandbox pod has finished its isolation probe yet."""
@@ -109,6 +113,10 @@ class Reason(StrEnum):
     """No node takes the pod; the message is the scheduler's."""
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     """A node cannot get the image; the message is the kubelet's."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """A ResourceQuota of the namespace refuses the object or pod; the message has its name and figures."""
+    REFUSED = "Refused"
+    """The API server refuses the object or pod for another reason, such as rights or an admission rule."""
     INVALID_CONFIGURATION = "InvalidConfiguration"
     """The kubelet cannot make a container from what its pod says; the message is the kubelet's."""
     # Weights

@@ -35,9 +35,16 @@ class Container:
     startup: Manifest | None = None
 
 
-def http_probe(path: str, port: int, *, period: int, failures: int, timeout: int = 5) -> Manifest:
-    """A probe of an open status port; it fails for good after `period` x `failures` seconds."""
-    return {
+def http_probe(
+    path: str, port: int, *, period: int, failures: int, timeout: int = 5, grace_seconds: int | None = None
+) -> Manifest:
+    """A probe of an open status port; it fails for good after `period` x `failures` seconds.
+
+    `grace_seconds`: how long the container may take to stop then, where that is not the pod's own grace. The API
+    server takes none of a readiness probe, which stops nothing.
+    """
+    grace = {} if grace_seconds is None else {"terminationGracePeriodSeconds": grace_seconds}
+    return grace | {
         "httpGet": {"path": path, "port": port},
         "periodSeconds": period,
         "failureThreshold": failures,

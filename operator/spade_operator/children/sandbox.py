@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from spade_contracts import ports
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.labels import ISOLATED_GATE, Role
-from spade_operator.children import pods, volumes
+from spade_operator.children import installation, pods, volumes
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import targets_name
 from spade_operator.children.owner import Owner
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import deployment
+
+HUNG_GRACE_SECONDS = 5
+"""A server that answers no probe drains nothing, so it is not given the pod's grace, which is as long as sessions may
+last."""
 
 
 def probe_targets(owner: Owner, targets: Sequence[ProbeTarget]) -> list[Manifest]:
@@ -31,6 +35,11 @@ def probe_targets(owner: Owner, targets: Sequence[ProbeTarget]) -> list[Manifest
     ]
 
 
+def sandbox_labels(owner: Owner, site: Site) -> dict[str, str]:
+    """Labels of every sandbox pod, but for the one that its ReplicaSet adds."""
+    return {**installation.labels(site, Role.SANDBOX), **run_labels(owner, Role.SANDBOX)}
+
+
 def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[Manifest]:
     """The Deployment. `replicas` None leaves its size alone (`sandbox.autoscaling: External`).
 
@@ -46,8 +55,12 @@ def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[M
         environment={"SPADE_SANDBOX_CAPACITY": str(wanted.sessions_per_pod)},
         readiness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=5),
         # Programs may use all the CPU the pod has; a slow answer must not cost its live sessions.
-        liveness=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=10, failures=12),
-        startup=pods.http_probe("/healthz", ports.SANDBOX_STATUS, period=1, failures=120),
+        liveness=pods.http_probe(
+            "/healthz", ports.SANDBOX_STATUS, period=10, failures=12, grace_seconds=HUNG_GRACE_SECONDS
+        ),
+        startup=pods.http_probe(
+            "/healthz", ports.SANDBOX_STATUS, period=1, failures=120, grace_seconds=HUNG_GRACE_SECONDS
+        ),
     )
     template = pods.pod_template(
         owner,

@@ -6,6 +6,9 @@ from spade_operator.children.manifests import Manifest, child, role_selector, ru
 from spade_operator.children.names import role_name
 from spade_operator.children.owner import Owner, Parent
 
+NOT_BY_ANOTHER_POD = (ExitCode.NEVER, ExitCode.STORAGE_FULL)
+"""What another pod of the Job would not mend; for each the Job would also wait longer."""
+
 
 def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
     """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA)."""
@@ -43,8 +46,9 @@ def indexed_job(
 ) -> Manifest:
     """An Indexed Job of `pods` pods, each index replaced only when its pod has failed for good.
 
-    `backoff_limit` counts failures that were a pod's own; those of evictions, drains and lost nodes do not count,
-    unless the limit is 0: then any lost pod fails the Job, because the group stands or falls together.
+    `backoff_limit` counts failures that were a pod's own; those of evictions, drains and lost nodes do not count, and
+    a process that says that no other pod would do better fails the Job at once. If the limit is 0 any lost pod fails
+    it, because the group stands or falls together.
     """
     spec: Manifest = {
         "completionMode": "Indexed",
@@ -55,11 +59,11 @@ def indexed_job(
         "template": template,
     }
     if backoff_limit > 0:
+        hopeless = {"containerName": str(role), "operator": "In", "values": [*map(int, NOT_BY_ANOTHER_POD)]}
         disrupted = [{"type": "DisruptionTarget", "status": "True"}]
-        # The Job would wait longer and longer, and what fills storage is not mended by another pod.
-        full = {"operator": "In", "values": [int(ExitCode.STORAGE_FULL)]}
+        # The first that fits counts: what a process says of itself holds even if its pod was on its way out.
         rules: list[Manifest] = [
-            {"action": "FailJob", "onExitCodes": full},
+            {"action": "FailJob", "onExitCodes": hopeless},
             {"action": "Ignore", "onPodConditions": disrupted},
         ]
         spec["podFailurePolicy"] = {"rules": rules}

@@ -8,6 +8,7 @@ from spade_contracts.errors import InvalidInput
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, child_keys, keys_of, run_key
 from spade_operator.kube_config import Connection
+from spade_operator.openings import opening_of
 from spade_operator.queue import WorkQueue
 from spade_operator.records import Kind, record_of
 
@@ -21,6 +22,17 @@ class Memory:
     facts: Facts
     queue: WorkQueue[Key]
     connection: Connection
+
+
+def note_opening(memory: Memory, event: Any) -> None:
+    """Keep, or forget, what a NetworkPolicy lets out, and queue every family of its namespace if that is new."""
+    policy = event["object"]
+    namespace, name = policy["metadata"]["namespace"], policy["metadata"]["name"]
+    opening = None if event["type"] == "DELETED" else opening_of(policy)
+    if memory.facts.set_opening(namespace, name, opening):
+        for family in memory.facts.families():
+            if family[0] == namespace:
+                memory.queue.add(run_key(*family))
 
 
 def note(memory: Memory, kind: Kind, event: Any) -> None:

@@ -3,7 +3,8 @@
 from datetime import datetime
 from posixpath import normpath
 
-from spade_contracts.config import ParallelismConfig
+from spade_contracts.config import ParallelismConfig, VerificationSettings
+from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
@@ -51,7 +52,25 @@ def check(spec: SpadeRunSpec) -> None:
             f"is {sandbox.min_pods}, more than spec.sandbox.maxPods ({sandbox.max_pods})",
             remedy="Lower one or raise the other.",
         )
+    _check_judge(method.environments.verification)
     _check_layout(spec.learner.parallelism)
+
+
+def _check_judge(verification: VerificationSettings) -> None:
+    """Raise InvalidInput for a judge that would reject every program, or would never be asked."""
+    where, wanted = "spec.environments.verification.judge.url", OptionalStage.JUDGE in verification.stages
+    if wanted and not verification.judge.url:
+        raise InvalidInput(
+            where,
+            "is empty, but verification.stages holds Judge: without a judge every program is rejected",
+            remedy="Write the base URL of an OpenAI-compatible endpoint, or remove Judge from the stages.",
+        )
+    if verification.judge.url and not wanted:
+        raise InvalidInput(
+            where,
+            "is not used, because verification.stages does not hold Judge",
+            remedy="Add Judge, or remove the URL.",
+        )
 
 
 def _check_no_secret(where: str, uri: str, pod: PodSettings) -> None:

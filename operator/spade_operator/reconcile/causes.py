@@ -12,6 +12,7 @@ from spade_contracts.resources import Reason
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause, Rule, rule, weight
+from spade_operator.reconcile.forbidden import explained, forbidden_reason
 from spade_operator.reconcile.remedies import NO_DEADLINE, remedy
 from spade_operator.reconcile.steps import FetchLog
 from spade_operator.records import DeploymentRecord, JobRecord, PodRecord
@@ -284,7 +285,8 @@ def without_replicas(deployment: DeploymentRecord | None) -> tuple[Reason, str] 
     """That a Deployment is refused pods, if it says so."""
     if deployment is None or not deployment.failure:
         return None
-    return Reason.WAITING, f"Deployment {deployment.meta.name} gets no pod: {deployment.failure}"
+    text = f"Deployment {deployment.meta.name} gets no pod: {explained(deployment.failure, deployment.meta.namespace)}"
+    return forbidden_reason(deployment.failure), text
 
 
 def first_trouble(pods: Iterable[PodRecord], now: datetime) -> tuple[Reason, str] | None:

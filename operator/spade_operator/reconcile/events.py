@@ -23,6 +23,9 @@ PARTS = frozenset({
 })  # fmt: skip
 """What work needs: each loss and each return is told."""
 
+REFUSALS = frozenset({Reason.QUOTA_EXCEEDED, Reason.REFUSED})
+"""What keeps a Job of an EnvBatch from being made; of other conditions these are told as any trouble."""
+
 
 class EventType(StrEnum):
     """Types that Kubernetes knows."""
@@ -61,6 +64,8 @@ def event_type(kind: str, status: ConditionStatus, reason: str, *, lost: bool = 
     """How a condition that came to this is told; None: not at all. `lost`: it was True before."""
     holds = status is ConditionStatus.TRUE
     if kind == RunCondition.FAILED and holds:
+        return EventType.WARNING
+    if kind == RunCondition.COMPLETE and not holds and reason in REFUSALS:
         return EventType.WARNING
     if kind in (RunCondition.FAILED, RunCondition.COMPLETE, RunCondition.SUSPENDED):
         return EventType.NORMAL if holds or lost else None

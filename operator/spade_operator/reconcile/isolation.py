@@ -15,7 +15,8 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
 from spade_operator.children.names import child_name
-from spade_operator.children.policies import CLOSING
+from spade_operator.children.policies import CLOSING, network_policies
+from spade_operator.children.sandbox import sandbox_labels
 from spade_operator.reconcile.causes import is_counted
 from spade_operator.reconcile.fit import MAX_TRACKED
 from spade_operator.reconcile.observe import AnyPicture
@@ -48,6 +49,12 @@ OPENED = (
     "A NetworkPolicy of the sandboxes was changed or deleted by somebody else and has been applied again; sandbox pods "
     "that ran programs meanwhile are replaced and proven anew."
 )
+
+OPENED_BY_OTHERS = (
+    "The NetworkPolicy {} of this namespace is none of the run's, selects the sandbox pods and allows egress. Let it "
+    "select other pods, such as with matchExpressions: [{{key: spade.dev/role, operator: NotIn, values: [sandbox]}}]."
+)
+MAX_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -170,6 +177,7 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
             refused.append(verdict)
     if control.refused and beacon is not None and _age(beacon, now) > PROBE_AGAIN_SECONDS + CONTROL_PATIENCE_SECONDS:
         actions.append(Remove(beacon, DISCARD_GRACE_SECONDS))
+    refused += _opened_by_others(seen)
     if suspects:
         refused.append(Verdict(reason=Reason.POLICY_CHANGED, message=OPENED))
     lost, spared = _lost(seen, admitted)
@@ -209,6 +217,25 @@ def _closed_at(seen: AnyPicture) -> datetime | None:
     policies = (seen.others.get((Kind.NETWORK_POLICY, child_name(family, what))) for what in CLOSING)
     times = [p.meta.created_at for p in policies if p is not None and p.meta.created_at is not None]
     return max((*times, *([seen.breached_at] if seen.breached_at is not None else [])), default=None)
+
+
+def _opened_by_others(seen: AnyPicture) -> list[Verdict]:
+    """Policies add up: one of somebody else's that selects our sandbox pods lets them out, wherever it leads to. The
+    probe would only find it if one of its targets lay there.
+
+    Where the installation closes the sandboxes itself, its policies are its own business, and the probe's.
+    """
+    owner, site = seen.owner, seen.site
+    labels = sandbox_labels(owner, site)
+    found = [opening.name for opening in seen.openings if opening.selects(labels)]
+    if not found or not site.manage_network_policies:
+        return []
+    # One of ours that somebody changed is applied again, and told as a change.
+    ours = {manifest["metadata"]["name"] for manifest in network_policies(owner, site)}
+    others = [name for name in found if name not in ours]
+    if not others:
+        return []
+    return [Verdict(reason=Reason.NETWORK_OPEN, message=OPENED_BY_OTHERS.format(", ".join(others[:MAX_NAMED])))]
 
 
 def _pool_size(seen: AnyPicture) -> int:

@@ -18,6 +18,7 @@ from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
+from spade_operator.openings import Opening
 from spade_operator.reconcile.steps import Action, Apply
 from spade_operator.records import (
     ADOPTED,
@@ -70,6 +71,8 @@ class Picture(Generic[Head_co]):
     """Until when somebody else had opened what closes the sandboxes' network."""
     taken: tuple[PodRecord, ...] = ()
     """Pods that are gone, and were marked as disrupted when they went."""
+    openings: tuple[Opening, ...] = ()
+    """NetworkPolicies of the namespace that let pods out, ours among them."""
 
     @property
     def owner(self) -> Owner:
@@ -196,4 +199,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         applied={a.uid: a.edition for r in own if (a := facts.applied(namespace, name, (r.meta.kind, r.meta.name)))},
         breached_at=facts.breach(uid),
         taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
+        openings=facts.openings(namespace),
     )

@@ -17,6 +17,7 @@ from spade_contracts.resources import (
 )
 from spade_operator.kube import Refused
 from spade_operator.reconcile.conditions import Mark, with_conditions
+from spade_operator.reconcile.forbidden import explained, forbidden_reason
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.status import joined
 from spade_operator.reconcile.steps import Step, is_false
@@ -25,16 +26,22 @@ from spade_operator.records import BatchRecord, RolloutRecord
 INVALID_CODES = (400, 422)
 
 
+def _told(error: Refused, namespace: str) -> tuple[Reason, str]:
+    if error.code in INVALID_CODES:
+        return Reason.INVALID_SPEC, str(error)
+    return forbidden_reason(error.reason), explained(str(error), namespace)
+
+
 def run_refused(seen: Observed, error: Refused, now: datetime) -> SpadeRunStatus:
     """The status of a run one of whose children was refused."""
     kind = RunCondition.PROGRESSING if seen.holds(RunCondition.ACCEPTED) else RunCondition.ACCEPTED
-    reason = Reason.INVALID_SPEC if error.code in INVALID_CODES else Reason.WAITING
+    reason, message = _told(error, seen.run.meta.namespace)
     over = any(seen.holds(end) for end in (RunCondition.COMPLETE, RunCondition.FAILED, RunCondition.SUSPENDED))
     phase = Phase.PENDING if kind is RunCondition.ACCEPTED else Phase.STARTING
     step = Step(
-        conditions=(is_false(kind, reason, str(error)),),
+        conditions=(is_false(kind, reason, message),),
         phase=None if over else phase,
-        doing="held up by what the API server refuses",
+        doing=f"held up by what the API server refuses ({reason})",
     )
     return joined(seen.status, [step], seen.run.meta.generation, now)
 
@@ -43,7 +50,7 @@ def unit_refused(
     record: BatchRecord | RolloutRecord, error: Refused, now: datetime
 ) -> EnvBatchStatus | RolloutJobStatus:
     """The status of an EnvBatch or RolloutJob whose Job was refused: failed if it is invalid, else waiting."""
-    mark: dict[str, Mark] = {RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.WAITING, str(error))}
+    mark: dict[str, Mark] = {RolloutCondition.COMPLETE: (ConditionStatus.FALSE, *_told(error, record.meta.namespace))}
     if error.code in INVALID_CODES:
         mark = {
             RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.INVALID_SPEC, "The Job was refused."),

@@ -20,6 +20,13 @@ MORE_WAYS = {
     Role.ENGINE: ", or lower spec.engine.args.max-num-seqs",
     Role.SANDBOX: ", or lower spec.sandbox.sessionsPerPod",
 }
+MISPLACED = {
+    "node affinity/selector": "nodeSelector and affinity.nodeAffinity",
+    "pod affinity rules": "affinity.podAffinity",
+    "anti-affinity rules": "affinity.podAntiAffinity",
+    "topology spread constraints": "topologySpread",
+}
+"""What the scheduler says of a node that does not suit, and the settings that say which would."""
 _MISSING = re.compile(r"Insufficient ([A-Za-z0-9./_-]+?)(?=[,.]?(?:\s|$))")
 
 
@@ -31,6 +38,13 @@ def settings_field(pod: PodRecord) -> str:
         return "spec.sandbox.pod" if pod.meta.role is Role.SANDBOX else "spec.pod"
     names = {Role.SANDBOX: "sandbox", Role.ENGINE: "engine", Role.LEARNER: "learner"}
     return f"spec.{names.get(pod.meta.role or Role.WORKER, 'workers')}.pod"
+
+
+def placement_field(pod: PodRecord) -> str:
+    """Where it says which nodes it may use, and how important it is; a beacon goes where workers go."""
+    if pod.meta.role is not Role.BEACON:
+        return settings_field(pod)
+    return "spec.pod" if batch_of(pod.meta.run) else "spec.workers.pod"
 
 
 def resources_field(pod: PodRecord) -> str:
@@ -73,7 +87,10 @@ def _plain(pod: PodRecord, cause: FailureCause) -> str:
             f"Make room in the claim that status.storageUri lies on, or enlarge it: kubectl -n {pod.meta.namespace} "
             "patch pvc; the run goes on by itself. spec.retention says what it keeps."
         ),
-        FailureCause.PREEMPTED: "If unwanted, add nodes, or see what comes before it: kubectl get priorityclasses.",
+        FailureCause.PREEMPTED: (
+            f"If unwanted, add nodes, or name a class of higher value in {placement_field(pod)}.priorityClassName: "
+            "kubectl get priorityclasses."
+        ),
         FailureCause.DRAINED: "Nothing is to be done: somebody drained its node or had it evicted.",
         FailureCause.NODE_LOST: f"Look at the node: {node}.",
         FailureCause.NODE_REFUSED: f"Look at what the node has to give: {node}.",
@@ -116,13 +133,17 @@ def _schedulable(pod: PodRecord, words: str) -> str:
     """The scheduler says for each node why it was left out; each kind of answer has its field."""
     missing = list(dict.fromkeys(_MISSING.findall(words)))[:4]
     ways = [f"lower {resources_field(pod)}.requests.{name}" for name in missing]
-    if "node affinity/selector" in words or "node selector" in words:
-        ways.append(f"correct {settings_field(pod)}.nodeSelector")
+    field = placement_field(pod)
+    ways += [f"correct {field}.{name}" for said, name in MISPLACED.items() if said in words]
     if "taint" in words:
-        ways.append("use nodes without these taints")
+        ways.append(f"tolerate the taint that is named in {field}.tolerations")
     if "volume" in words or "persistentvolumeclaim" in words:
         ways.append("see whether the claim of run storage can be mounted there (spec.storage)")
-    if not ways:
-        ways.append(f"look at resources and nodeSelector in {settings_field(pod)} and at the priority of other pods")
+    unknown = not ways
+    if unknown:
+        ways.append(f"look at resources in {settings_field(pod)} and nodeSelector in {field}")
+    if unknown or (missing and "victims" in words):
+        # No pod of lower priority is in its way; those of its own could become such.
+        ways.append(f"name a class of higher value in {field}.priorityClassName")
     text = ", ".join((*ways, "or add nodes"))
     return f"{text[0].upper()}{text[1:]}."

@@ -25,6 +25,7 @@ from spade_operator.reconcile.position import (
 )
 from spade_operator.reconcile.restarts import failed
 from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
+from spade_operator.reconcile.work import stuck_condition
 from spade_operator.records import JobRecord
 
 PHASES = {
@@ -84,6 +85,16 @@ def _failed_child(seen: Observed, place: Position) -> Condition | None:
     return None
 
 
+def _held_up(seen: Observed, place: Position) -> tuple[Reason, str] | None:
+    """Why the unit in work has no Job, or its Job no pod, as its own condition tells."""
+    batch, plays = seen.batches.get(place.cycle), seen.rollouts.get(place.rollout)
+    if place.stage is Stage.DESIGN and batch is not None:
+        return stuck_condition(batch.status.conditions)
+    if place.stage is Stage.PLAY and plays is not None:
+        return stuck_condition(plays.status.conditions)
+    return None
+
+
 def _with_counts_of_failed(seen: Observed, place: Position, step: Step) -> Step:
     """What a failed cycle tried is told too. This happens once: a run that has failed gets no further than that."""
     if place.stage is not Stage.DESIGN:
@@ -119,23 +130,13 @@ def _working(seen: Observed, place: Position, now: datetime, create: tuple[Actio
         return Step(conditions=(waiting,), phase=Phase.STARTING, doing=doing)
     started = _started(seen.status.stage_started, place.stage, now)
     step = _in_stage(place.stage, place.rollout, place.cycle, create, started)
-    full = _without_room(seen, place)
-    if full is not None:
-        return replace(
-            step, conditions=(is_false(RunCondition.PROGRESSING, *full),), doing="waiting for room in storage"
-        )
-    stuck = first_trouble(seen.pods_of(Role.WORKER), now)
-    if stuck is None or any(pod.phase == "Running" for pod in seen.pods_of(Role.WORKER)):
+    stuck = first_trouble(seen.pods_of(Role.WORKER), now) or _held_up(seen, place)
+    if stuck is None:
+        return step
+    # A worker that has just begun has not shown yet that there is room.
+    if stuck[0] is not Reason.STORAGE_FULL and any(pod.phase == "Running" for pod in seen.pods_of(Role.WORKER)):
         return step
     return replace(step, conditions=(is_false(RunCondition.PROGRESSING, *stuck),))
-
-
-def _without_room(seen: Observed, place: Position) -> tuple[Reason, str] | None:
-    """What the unit at work says of run storage that is full; its pods are gone by then."""
-    unit = seen.batches.get(place.cycle) if place.stage is Stage.DESIGN else seen.rollouts.get(place.rollout)
-    conditions = unit.status.conditions if unit is not None else []
-    full = (c for c in conditions if c.type == RolloutCondition.COMPLETE and c.reason == Reason.STORAGE_FULL)
-    return next(((Reason.STORAGE_FULL, c.message) for c in full), None)
 
 
 def _in_stage(stage: Stage, number: int, cycle: int, actions: tuple[Action, ...], started: Mapping[str, str]) -> Step:

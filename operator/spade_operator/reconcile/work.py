@@ -14,7 +14,16 @@ from pydantic import BaseModel, ValidationError
 from spade_contracts.labels import Role
 from spade_contracts.resources import Condition, ConditionStatus, Reason, RolloutCondition, RunCondition
 from spade_operator.children.manifests import Manifest
-from spade_operator.reconcile.causes import cause_of, first_trouble, gave_up, is_counted, of_job, weightiest
+from spade_operator.reconcile.causes import (
+    WITHOUT_POD_SECONDS,
+    cause_of,
+    first_trouble,
+    gave_up,
+    is_counted,
+    of_job,
+    weightiest,
+    without_pod,
+)
 from spade_operator.reconcile.conditions import ChildStatus, Mark, with_conditions
 from spade_operator.reconcile.failure_rules import PACE_SECONDS, FailureCause
 from spade_operator.reconcile.isolation import in_doubt
@@ -31,8 +40,9 @@ MAX_FAILED_JOBS = 3
 STUCK = frozenset({
     Reason.UNSCHEDULABLE, Reason.IMAGE_UNAVAILABLE, Reason.INVALID_CONFIGURATION, Reason.RESTARTING, Reason.WAITING,
     Reason.STORAGE_FULL,
+    Reason.QUOTA_EXCEEDED, Reason.REFUSED,
 })  # fmt: skip
-"""What a pod that should run may wait for."""
+"""What a Job, or a pod that should run, may wait for."""
 RESULT_SECONDS = 20.0
 """How long a finished Job's pod may stay unseen before the Job is run again."""
 SETTLED_SECONDS = 60.0
@@ -129,17 +139,28 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         # The Job's controller counts no disruption at all, so it would replace them for ever.
         failure = f"{len(evicted)} pods of the Job {name} were evicted; the last: {cause.words}"
         return Progress(releases((job, *pods)), failure=failure)
-    return Progress(stuck=first_trouble((pod for pod in pods if pod.live), now), settled=_settled(pods, now))
+    return Progress(
+        stuck=first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, pods, now),
+        settled=_settled(pods, now),
+        # No event comes of a pod that is not made.
+        wake_after_seconds=None if pods else WITHOUT_POD_SECONDS,
+    )
+
+
+def stuck_condition(conditions: Iterable[Condition]) -> tuple[Reason, str] | None:
+    """What a unit waits for, as its own condition tells."""
+    known = next((c for c in conditions if c.type == RolloutCondition.COMPLETE and c.status == "False"), None)
+    return (Reason(known.reason), known.message) if known is not None and known.reason in STUCK else None
 
 
 def waiting(before: Iterable[Condition], progress: Progress[Summary]) -> Mark | None:
     """What Complete says while a pod of the unit waits for a node or an image, and once it waits no longer."""
     if progress.stuck is not None:
         return ConditionStatus.FALSE, *progress.stuck
-    known = next((c for c in before if c.type == RolloutCondition.COMPLETE), None)
-    if known is not None and known.reason == Reason.STORAGE_FULL and not progress.settled:
+    known = stuck_condition(before)
+    if known is not None and known[0] is Reason.STORAGE_FULL and not progress.settled:
         return None
-    if known is not None and known.reason in STUCK:
+    if known is not None:
         return ConditionStatus.FALSE, Reason.RUNNING, "Its Job is at work."
     return None
 

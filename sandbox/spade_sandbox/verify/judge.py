@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.verification import JudgeSettings
+from spade_contracts.config.verification import JudgeSettings, OptionalStage, VerificationSettings
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.trial import Program
@@ -95,6 +95,16 @@ def word_of(answer: str, source: str) -> str:
 def mark_of(source: str) -> str:
     """Twelve hexadecimal digits that depend on every character of the program."""
     return hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+@contextlib.asynccontextmanager
+async def judge_of(settings: VerificationSettings, api_key: str | None = None) -> AsyncIterator[Judge | None]:
+    """The judge that these settings ask for; None where its stage is off, or no endpoint is named."""
+    if OptionalStage.JUDGE not in settings.stages or not settings.judge.url:
+        yield None
+        return
+    async with judge_at(settings.judge, api_key) as judge:
+        yield judge
 
 
 @contextlib.asynccontextmanager

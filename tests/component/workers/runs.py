@@ -32,8 +32,8 @@ DEADLINE_SECONDS = 180.0
 ROOT = Path(__file__).parents[3]
 
 
-def settings() -> MethodConfig:
-    """Three environments, three plays, cycles of two, with the limits of the shipped model."""
+def settings(**verification: Any) -> MethodConfig:
+    """Three environments, three plays, cycles of two, with the limits of the shipped model; and these of the gate."""
     patch: dict[str, Any] = {
         "seed": 7,
         "environments": {
@@ -43,7 +43,7 @@ def settings() -> MethodConfig:
             "designer": {"prompt_template": "Compact", "sampling": {"max_new_tokens": 900}, "attempts": 4},
             "corpus": {"uri": "package:mini", "max_words": 50},
             # The scripted designer writes one game in several sizes.
-            "verification": {"canaries": 2, "novelty": {"reject": "Exact"}},
+            "verification": {"canaries": 2, "novelty": {"reject": "Exact"}, **verification},
         },
         "play": {
             "plays_per_environment": 3,

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from tests.component.workers.runs import (
     SmallRun,
     Worker,
@@ -17,6 +19,7 @@ from tests.component.workers.runs import (
     played,
     prepared,
     results,
+    settings,
     small_run,
     start,
     start_all,
@@ -27,6 +30,7 @@ from tests.support.sandbox_pods import RunningPod, pod_in_namespaces
 
 from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.statuses import PlaySummary, WorkerStatus
+from spade_contracts.tasks import JUDGE_KEY
 from spade_contracts.verdicts import Stage, accepted
 from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_trainer.chat import load_chat
@@ -131,6 +135,29 @@ async def test_workers_killed_in_the_middle_leave_no_trace_in_the_results(
             await played(run, rollout)
             trained(run, rollout, last=rollout == ROLLOUTS - 1)
         assert results(run) == undisturbed
+
+
+async def test_runs_own_judge_is_asked_with_its_key_and_must_say_yes(
+    pod: RunningPod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str | None, str]] = []
+
+    async def evade(request: web.Request) -> web.Response:
+        asked.append((request.headers.get("Authorization"), (await request.json())["model"]))
+        message = {"content": "It looks nice."}
+        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", evade)
+    monkeypatch.setenv(JUDGE_KEY, "a key")
+    async with TestServer(application) as server, new_run(tmp_path / "run", pod) as (run, _):
+        judge = {"url": str(server.make_url("/v1")), "model": "a-judge"}
+        method = settings(stages=["Judge"], judge=judge)
+        assert (await prepared(run, method=method)).accepted
+        summary = await designed(run, 0)
+    assert set(asked) == {("Bearer a key", "a-judge")}
+    assert summary.accepted == 0
+    assert summary.rejected["judge/judge_unavailable"] > 0
 
 
 async def killed_after(run: SmallRun, engine: ScriptedEngine, workers: list[Worker], answers: int) -> None:

@@ -193,8 +193,9 @@ async def left_over(stage: Stage, run: Object) -> AsyncIterator[str]:
 
 def in_process(operators: Operators, schedule: Schedule, log: str) -> Iterator[str]:
     """Ends and errors of the operator that nobody caused."""
-    excused = sum(1 for trouble in schedule.watches if trouble.fault is WatchFault.BROKEN)
-    if len(operators.left) > excused:
+    if operators.left:
         yield f"the operator ended by itself: {operators.left}"
+    # kopf tells the end of a watch so.
+    excused = any(trouble.fault is WatchFault.BROKEN for trouble in schedule.watches)
     if "Traceback" in log and not excused:
         yield "an error that nobody foresaw is in the log"

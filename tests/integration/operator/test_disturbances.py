@@ -2,12 +2,18 @@
 
 import asyncio
 import signal
+from dataclasses import replace
 
+from tests.integration.operator.chaos import through
 from tests.integration.operator.conftest import Stage, condition, free_port
 from tests.integration.operator.test_run_life import complete
+from tests.support.faulty_proxy import FaultyProxy
+from tests.support.schedules import WatchFault, WatchTrouble, draw
 
 from spade_operator.kube import Object
 from spade_operator.records import Kind
+
+QUIET = replace(draw(0), calls=(), watches=(), deaths=(), words=())
 
 
 def playing(run: Object) -> bool:
@@ -47,6 +53,19 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
         finally:
             second.send_signal(signal.SIGTERM)
             await second.wait()
+
+
+async def test_watches_that_break_begin_again_in_the_same_process(stage: Stage) -> None:
+    broken = tuple(WatchTrouble(WatchFault.BROKEN, resource, 1, 1) for resource in ("spaderuns", "pods", "jobs"))
+    proxy = FaultyProxy(stage.server, replace(QUIET, watches=broken), kill=lambda: None)
+    async with proxy.listening():
+        stage.kubeconfig = through(stage.kubeconfig, proxy.url)
+        async with stage.operator() as operator:
+            await stage.create_run(rollouts=1)
+            await stage.until("completion", complete, 90)
+            assert operator.returncode is None
+    assert proxy.done, "no watch was broken"
+    assert "they begin again in" in stage.log.read_text()
 
 
 async def test_run_is_suspended_at_once_or_at_a_boundary_and_goes_on_where_it_was(stage: Stage) -> None:
@@ -132,6 +151,30 @@ async def test_deleted_run_frees_its_pods_without_waiting_for_the_garbage_collec
         stage.cluster.world.hold_play = False
         await stage.create_run(rollouts=1)
         await stage.until("a new run of that name completes", complete, 60)
+
+
+async def test_policy_of_others_that_lets_sandboxes_out_pauses_the_run_until_it_is_gone(stage: Stage) -> None:
+    stage.cluster.world.hold_play = True
+    await stage.create_run(rollouts=1)
+    async with stage.operator():
+        await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
+        (used,) = stage.cluster.of_role("sandbox")
+        theirs: Object = {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": "allow-all", "namespace": stage.namespace},
+            "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]},
+        }
+        made = await stage.kube.create(theirs)
+        run = await stage.until(
+            "the pause", lambda run: run if condition(run, "Isolated")[:2] == ("False", "NetworkOpen") else None
+        )
+        assert "allow-all" in condition(run, "Isolated")[2]
+        await stage.until("the used pod is gone", lambda run: used not in stage.cluster.of_role("sandbox"))
+        assert "NetworkOpen" in [event["reason"] for event in stage.events()]
+        await stage.kube.delete(Kind.NETWORK_POLICY, stage.namespace, "allow-all", uid=made["metadata"]["uid"])
+        stage.cluster.world.hold_play = False
+        await stage.until("completion", complete, 90)
 
 
 async def test_policy_that_somebody_opened_and_a_deployment_that_somebody_scaled_are_mended(stage: Stage) -> None:

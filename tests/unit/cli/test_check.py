@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from spade_cli.check import resolved
 from spade_cli.cluster import read_document
-from spade_cli.main import plain
+from spade_cli.main import app, plain
 from spade_contracts.errors import InvalidInput
 
 HEAD = (
@@ -136,3 +137,20 @@ def test_name_that_the_api_server_would_refuse_is_refused(tmp_path: Path, name: 
 def test_brackets_in_a_message_are_shown_and_not_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
     plain().print("error: [/x] [bold] :smile:", style="red", soft_wrap=True)
     assert capsys.readouterr().out == "error: [/x] [bold] :smile:\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [(["--offline"], 0, ""), ([], 0, "No cluster was looked at: "), (["--cluster"], 1, "")],
+    ids=["not wanted", "none answers", "wanted"],
+)
+def test_cluster_is_looked_at_when_one_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, says: str
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    result = CliRunner().invoke(app, ["check", written(tmp_path, HEAD + "  rollouts: 4\n"), *options])
+    assert result.exit_code == code
+    assert isinstance(result.exception, InvalidInput) == bool(code)
+    rest = result.output.partition("learner ranks.\n")[2]
+    assert rest.startswith(says)
+    assert bool(rest) == bool(says)

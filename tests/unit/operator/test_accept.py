@@ -37,6 +37,8 @@ def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() ->
         ({"environments": {"corpus": {"uri": "s3://bucket/corpus"}}}, "spec.environments.corpus.uri"),
         ({"sandbox": {"minPods": 5, "maxPods": 2}}, "spec.sandbox.minPods"),
         ({"engine": {"args": {"max-model-len": "128"}}}, "spec.engine.args.max-model-len"),
+        ({"environments": {"verification": {"stages": ["Judge"]}}}, "judge.url: is empty"),
+        ({"environments": {"verification": {"judge": {"url": "http://judge/v1"}}}}, "judge.url: is not used"),
         ({"model": {"uri": "file:///mnt/key/model"}, **WITH_SECRET}, "spec.model.uri"),
         ({"environments": {"corpus": {"uri": "file:///mnt/key"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
         ({"environments": {"corpus": {"uri": "file:////mnt//key/./x"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
@@ -73,6 +75,13 @@ def test_layout_that_is_not_trained_yet_is_refused_before_anything_starts(
     assert step.blocks
     assert condition.reason is Reason.NOT_SUPPORTED
     assert condition.message.startswith(field)
+
+
+def test_judge_with_its_stage_is_fine() -> None:
+    verification = {"stages": ["Mutants", "Judge"], "judge": {"url": "http://judge/v1", "model": "m"}}
+    run = p.run_record(environments={"verification": verification})
+    assert run.spec is not None
+    check(run.spec)
 
 
 def test_good_spec_passes_without_a_word() -> None:

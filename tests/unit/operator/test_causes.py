@@ -28,8 +28,12 @@ from spade_operator.reconcile.conditions import MAX_MESSAGE
 from spade_operator.reconcile.decide import Policy
 from spade_operator.reconcile.engines import engines
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause
+from spade_operator.reconcile.forbidden import explained, forbidden_reason
 from spade_operator.reconcile.sandboxes import sandboxes
 from spade_operator.records import DeploymentRecord, Kind, PodRecord, record_of
+
+QUOTA = 'pods "x" is forbidden: exceeded quota: small, requested: cpu=2, used: cpu=1, limited: cpu=2'
+NO_CLASS = 'pods "x" is forbidden: no PriorityClass with name urgent was found'
 
 
 def test_pod_that_runs_well_has_no_cause() -> None:
@@ -290,11 +294,16 @@ def test_job_that_gets_no_pod_is_told_of_after_a_while() -> None:
 
 
 def test_deployment_that_is_refused_pods_is_told_of_in_the_api_servers_words() -> None:
-    refusal = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota: pods=0"}
+    refusal = {"type": "ReplicaFailure", "status": "True", "message": QUOTA}
     raw = {"metadata": {"name": "mini-engine"}, "spec": {"replicas": 2}, "status": {"conditions": [refusal]}}
     made = record_of(Kind.DEPLOYMENT, raw)
     assert isinstance(made, DeploymentRecord)
-    assert without_replicas(made) == (Reason.WAITING, "Deployment mini-engine gets no pod: exceeded quota: pods=0")
+    reason, message = without_replicas(made) or ("", "")
+    assert reason == Reason.QUOTA_EXCEEDED
+    assert message.startswith(
+        'Deployment mini-engine gets no pod: pods "x" is forbidden: exceeded quota: small, requested'
+    )
+    assert "describe resourcequota small" in message
     mended = record_of(Kind.DEPLOYMENT, raw | {"status": {"conditions": [refusal | {"status": "False"}]}})
     assert isinstance(mended, DeploymentRecord)
     assert without_replicas(mended) is None
@@ -310,7 +319,25 @@ def test_deployment_that_is_refused_pods_is_told_of_in_the_api_servers_words() -
     ],
 )
 def test_refused_pods_stand_in_the_condition_of_their_role(role: Role, policy: Policy, kind: RunCondition) -> None:
-    refused = replace(p.deployment(role), failure="exceeded quota")
-    status, reason, message = p.wanted(policy(p.seen(deployments=[refused]), p.NOW), kind)
-    assert (status, reason) == ("False", Reason.WAITING)
-    assert message == f"Deployment mini-{role} gets no pod: exceeded quota"
+    for failure, expected in ((QUOTA, Reason.QUOTA_EXCEEDED), (NO_CLASS, Reason.REFUSED)):
+        refused = replace(p.deployment(role), failure=failure)
+        status, reason, message = p.wanted(policy(p.seen(deployments=[refused]), p.NOW), kind)
+        assert (status, reason) == ("False", expected)
+        assert message.startswith(f"Deployment mini-{role} gets no pod: {failure}")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "says"),
+    [
+        (QUOTA, Reason.QUOTA_EXCEEDED, "kubectl -n ns describe resourcequota small."),
+        ('pods "x" is forbidden: failed quota: small: must specify limits.cpu for: engine', Reason.QUOTA_EXCEEDED,
+         "describe resourcequota small."),
+        (NO_CLASS, Reason.REFUSED, "(kubectl get priorityclasses), or have the class made."),
+        ('pods "x" is forbidden: violates PodSecurity "restricted:latest": y', Reason.REFUSED, "namespace ns."),
+        ('jobs.batch is forbidden: User "spade" cannot create resource "jobs"', Reason.REFUSED, '"jobs".'),
+    ],
+)  # fmt: skip
+def test_what_is_forbidden_is_told_with_what_lets_it_in(words: str, reason: Reason, says: str) -> None:
+    assert forbidden_reason(words) is reason
+    assert explained(words, "ns").startswith(words)
+    assert explained(words, "ns").endswith(says)

@@ -13,9 +13,11 @@ from spade_contracts.resources import Reason, RunCondition
 from spade_contracts.statuses import ProbeResult, SandboxStatus
 from spade_operator.children.policies import CLOSING
 from spade_operator.containers import ContainerRecord
+from spade_operator.openings import Opening
 from spade_operator.reconcile.isolation import DISCARD_GRACE_SECONDS, isolation
 from spade_operator.reconcile.steps import Admit, Remove, Step
 from spade_operator.records import Kind
+from spade_operator.selectors import Expression
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 FRESH2 = p.pod(Role.SANDBOX, "mini-sandbox-fresh", ip="10.0.0.9", created_at=p.ago(5))
@@ -251,3 +253,37 @@ def test_run_goes_on_when_all_that_are_wanted_were_proven_after_the_repair() -> 
 def test_pod_that_was_not_admitted_in_the_gap_is_left_to_its_probe() -> None:
     seen = replace(p.seen(pods={FRESH: p.sandbox_says(), p.BEACON: p.beacon_says()}), breached_at=p.ago(1))
     assert isolation(seen, p.NOW).actions == (Admit(FRESH, "boot-0001"),)
+
+
+def test_policy_of_others_that_lets_sandboxes_out_opens_the_network_before_any_probe_finds_it() -> None:
+    theirs = Opening("default", "allow-all")
+    opened = replace(p.at_work(), openings=(theirs,))
+    step = isolation(opened, p.NOW)
+    status, reason, message = p.wanted(step, ISOLATED)
+    assert (status, reason) == ("False", Reason.NETWORK_OPEN)
+    assert message.startswith("The NetworkPolicy allow-all of this namespace is none of the run's")
+    assert [action.record for action in p.actions_of(step, Remove)] == [p.SANDBOX], "it may have been out"
+    fresh = replace(p.seen(pods={FRESH: p.sandbox_says(), p.BEACON: p.beacon_says()}), openings=(theirs,))
+    waiting = isolation(fresh, p.NOW)
+    assert not p.actions_of(waiting, Admit)
+    assert not p.actions_of(waiting, Remove), "it ran nothing"
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        Opening("default", "mini-sandbox"),
+        Opening("default", "other-worker", (("spade.dev/run", "other"),)),
+        Opening("default", "workers", (), (Expression("spade.dev/role", "NotIn", ("sandbox",)),)),
+    ],
+    ids=["our own, which drift mends", "another run's", "not for sandboxes"],
+)
+def test_policy_that_lets_no_sandbox_of_the_run_out_is_nobodys_business(opening: Opening) -> None:
+    step = isolation(replace(p.at_work(), openings=(opening,)), p.NOW)
+    assert p.wanted(step, ISOLATED)[0] == "True"
+
+
+def test_installation_that_manages_its_network_answers_for_its_policies() -> None:
+    site = p.SITE.model_copy(update={"manage_network_policies": False})
+    step = isolation(replace(p.at_work(), site=site, openings=(Opening("default", "theirs"),)), p.NOW)
+    assert p.wanted(step, ISOLATED)[0] == "True"

@@ -8,7 +8,8 @@ import pytest
 from tests.support import pictures as p
 from tests.unit.operator.test_act import Server
 
-from spade_contracts.resources import Phase, RunCondition
+from spade_contracts.labels import Role
+from spade_contracts.resources import BatchCondition, Phase, Reason, RolloutCondition, RunCondition
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Object, Refused
@@ -16,9 +17,10 @@ from spade_operator.lease import Leadership
 from spade_operator.metrics import make_telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands
-from spade_operator.reconcile.events import News
+from spade_operator.reconcile.events import News, news
 from spade_operator.reconcile.passes import Shop, reconcile, work
 from spade_operator.reconcile.refusals import run_refused, unit_refused
+from spade_operator.reconcile.rollout import rollout
 from spade_operator.records import Kind
 
 RUN = run_key("default", p.RUN)
@@ -46,7 +48,7 @@ def shop(server: Any, *records: Any, leads: bool = True) -> Shop:
     return Shop(hands, WorkQueue[Key](), make_telemetry(facts))
 
 
-@pytest.mark.parametrize(("code", "reason"), [(422, "InvalidSpec"), (403, "Waiting")])
+@pytest.mark.parametrize(("code", "reason"), [(422, "InvalidSpec"), (403, "Refused")])
 async def test_refused_child_is_shown_in_the_api_servers_words(code: int, reason: str) -> None:
     server = Refusing(code)
     with pytest.raises(Refused):
@@ -79,8 +81,32 @@ def test_unit_whose_job_is_invalid_fails_and_one_that_is_forbidden_waits() -> No
     for unit in (p.batch(0), p.plays(0)):
         failed = unit_refused(unit, Refused("create Job", 422, "no"), p.NOW).conditions
         assert {(c.type, c.status) for c in failed} == {("Failed", "True"), ("Complete", "False")}
-        waiting = unit_refused(unit, Refused("create Job", 403, "quota"), p.NOW).conditions
-        assert [(c.type, c.status, c.reason) for c in waiting] == [("Complete", "False", "Waiting")]
+        for words, reason in (("exceeded quota: small, used: count/jobs.batch=1", "QuotaExceeded"), ("no", "Refused")):
+            waiting = unit_refused(unit, Refused("create Job", 403, words), p.NOW).conditions
+            assert [(c.type, c.status, c.reason) for c in waiting] == [("Complete", "False", reason)]
+
+
+def test_run_whose_child_exceeds_a_quota_says_so_and_an_event_tells_it() -> None:
+    error = Refused("create Job default/mini-prepare", 403, "exceeded quota: small, used: count/jobs.batch=1")
+    seen = p.seen()
+    status = run_refused(seen, error, p.NOW)
+    (accepted,) = [c for c in status.conditions if c.type == RunCondition.ACCEPTED]
+    assert (accepted.status, accepted.reason) == ("False", "QuotaExceeded")
+    assert accepted.message.endswith("kubectl -n default describe resourcequota small.")
+    assert [(one.type, one.reason) for one in news(seen.run, status.conditions, seen.run.meta)] == [
+        ("Warning", "QuotaExceeded")
+    ]
+
+
+def test_unit_that_waits_for_a_quota_stands_in_its_runs_condition_until_its_pods_run() -> None:
+    waits = p.condition(RolloutCondition.COMPLETE, False, Reason.QUOTA_EXCEEDED, "small")
+    plays = p.plays(0)
+    plays = p.RolloutRecord(plays.meta, plays.spec, plays.status.model_copy(update={"conditions": (waits,)}))
+    seen = p.at_work(batches=[p.batch(0, BatchCondition.COMPLETE)], rollouts=[plays])
+    assert p.wanted(rollout(seen, p.NOW), RunCondition.PROGRESSING) == ("False", Reason.QUOTA_EXCEEDED, "small")
+    works = p.pod(Role.WORKER, "player", rollout=0)
+    seen = p.at_work(batches=[p.batch(0, BatchCondition.COMPLETE)], rollouts=[plays], pods={works: None})
+    assert p.wanted(rollout(seen, p.NOW), RunCondition.PROGRESSING)[0] == "True"
 
 
 async def test_nothing_is_decided_without_the_lease() -> None:

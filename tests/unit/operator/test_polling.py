@@ -144,6 +144,22 @@ async def test_slow_pod_delays_nobody() -> None:
         assert facts.poll(p.SANDBOX.meta.uid) is None
 
 
+async def test_poll_that_somebody_cancels_is_made_again() -> None:
+    asked = asyncio.Event()
+
+    async def late(request: web.BaseRequest) -> web.Response:
+        if not asked.is_set():
+            asked.set()
+            await asyncio.sleep(60)
+        return web.Response(text=p.engine_says().model_dump_json())
+
+    async with polled({p.ENGINE: late}) as (facts, _):
+        await asked.wait()
+        (poll,) = (task for task in asyncio.all_tasks() if "Poller._poll" in repr(task))
+        poll.cancel()
+        assert (await answered(facts, p.ENGINE)).status == p.engine_says()
+
+
 async def test_silence_keeps_the_last_answer_and_counts_failures() -> None:
     answers = [web.Response(text=p.sandbox_says().model_dump_json())]
 

@@ -72,21 +72,39 @@ def test_pods_of_a_batch_without_a_run_have_their_own_fields() -> None:
 @pytest.mark.parametrize(
     ("words", "ways"),
     [
-        ("0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: 1 No victims.",
-         ["resources.requests.memory", "add nodes"]),
+        ("0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes: 1 No preemption victims.",
+         ["resources.requests.memory", "spec.engine.pod.priorityClassName", "add nodes"]),
         ("0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu.",
          ["resources.requests.cpu", "resources.requests.nvidia.com/gpu"]),
         ("0/2 nodes: 2 node(s) didn't match Pod's node affinity/selector.", ["spec.engine.pod.nodeSelector"]),
-        ("0/2 nodes are available: 2 node(s) had untolerated taint {gpu: yes}.", ["taints"]),
+        ("0/2 nodes are available: 2 node(s) had untolerated taint {gpu: yes}.", ["spec.engine.pod.tolerations"]),
+        ("0/2 nodes: 2 node(s) didn't match pod anti-affinity rules.", ["spec.engine.pod.affinity.podAntiAffinity"]),
+        ("0/2 nodes: 2 node(s) didn't match pod affinity rules.", ["spec.engine.pod.affinity.podAffinity"]),
+        ("0/2 nodes: 2 node(s) didn't match pod topology spread constraints.", ["spec.engine.pod.topologySpread"]),
         ("0/1 nodes are available: 1 node(s) had volume node affinity conflict.", ["spec.storage"]),
-        ("the scheduler is unwell", ["resources and nodeSelector", "priority"]),
+        ("the scheduler is unwell",
+         ["resources in spec.engine.pod and nodeSelector", "spec.engine.pod.priorityClassName"]),
     ],
 )  # fmt: skip
 def test_unschedulable_pod_is_told_what_the_scheduler_missed(words: str, ways: list[str]) -> None:
     text = said(Role.ENGINE, FailureCause.UNSCHEDULABLE, words)
     for way in ways:
         assert way in text
-    assert ("nodeSelector" in text) == any("nodeSelector" in way for way in ways)
+    for field in ("nodeSelector", "tolerations", "affinity.podA", "topologySpread", "priorityClassName"):
+        assert (field in text) == any(field in way for way in ways)
+
+
+@pytest.mark.parametrize(
+    ("pod", "field"),
+    [
+        (p.pod(Role.BEACON), "spec.workers.pod"), (p.pod(Role.PREPARE), "spec.workers.pod"),
+        (of_batch(Role.BEACON), "spec.pod"), (of_batch(Role.SANDBOX), "spec.sandbox.pod"),
+    ],
+)  # fmt: skip
+def test_pod_is_placed_by_the_field_that_its_builder_reads(pod: PodRecord, field: str) -> None:
+    text = remedy(pod, FailureCause.UNSCHEDULABLE, words="3 node(s) had untolerated taint {gpu: yes}")
+    assert f"{field}.tolerations" in text
+    assert f"{field}.priorityClassName" in remedy(pod, FailureCause.PREEMPTED)
 
 
 @pytest.mark.parametrize(

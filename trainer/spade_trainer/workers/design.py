@@ -20,6 +20,8 @@ from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify import GateContext, Judgement, canaries, verify
 from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_sandbox.verify.contamination import load_index
+from spade_sandbox.verify.judge import Judge as ModelJudge
+from spade_sandbox.verify.judge import judge_of
 from spade_trainer.chat import load_chat
 from spade_trainer.design.canaries import canaries_of, mixed
 from spade_trainer.design.compose import compose_batch, finished_parts
@@ -106,8 +108,11 @@ async def _design(
     """Design these slots and try the gate on these canaries, all at once; each slot's part is written as it ends."""
     method = manifests.read_run(store).method
     sightings: list[Sighting] = []
-    async with servers(task, around, progress, figures) as (engines, sandboxes):
-        gate = await _gate(store, method, task.cycle, sandboxes)
+    async with (
+        servers(task, around, progress, figures) as (engines, sandboxes),
+        judge_of(method.environments.verification, around.judge_key) as model,
+    ):
+        gate = await _gate(store, method, task.cycle, sandboxes, model)
         judge_canary = gate(max(method.play.max_turns, canaries.TURNS))
         studio = Studio(
             method=method,
@@ -148,7 +153,9 @@ async def _design(
                 _kept(store, task, sightings)
 
 
-async def _gate(store: Store, method: MethodConfig, cycle: int, pool: SandboxPool) -> Callable[[int], Judge]:
+async def _gate(
+    store: Store, method: MethodConfig, cycle: int, pool: SandboxPool, model: ModelJudge | None
+) -> Callable[[int], Judge]:
     """The gate of this cycle, for episodes of so many turns. Programs and canaries go through the same call."""
     settings = method.environments.verification
     known = await asyncio.to_thread(earlier_programs, store, method, cycle)
@@ -156,7 +163,7 @@ async def _gate(store: Store, method: MethodConfig, cycle: int, pool: SandboxPoo
 
     def within(max_turns: int) -> Judge:
         async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
-            context = GateContext(max_turns=max_turns, documents=names, known=known, contamination=index)
+            context = GateContext(max_turns=max_turns, documents=names, known=known, contamination=index, judge=model)
             return await verify(
                 answer, pool, method.limits, settings=settings, domain=method.environments.domain, context=context
             )

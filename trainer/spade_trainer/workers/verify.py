@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.manifests import VerificationManifest
 from spade_contracts.statuses import VerifySummary
@@ -21,7 +20,7 @@ from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify import GateContext, Judgement, canaries, verify_program
 from spade_sandbox.verify.canaries import Sighting
 from spade_sandbox.verify.contamination import ContaminationIndex, load_index
-from spade_sandbox.verify.judge import Judge, judge_at
+from spade_sandbox.verify.judge import Judge, judge_of
 from spade_sandbox.verify.novelty import Known, Library, diversity
 from spade_trainer.store import layout, manifests, timings, verifications
 from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
@@ -128,9 +127,7 @@ async def _gate(
     index = await asyncio.to_thread(load_index, settings.contamination.lists, settings.contamination.words)
     library = await asyncio.to_thread(_library, task, programs)
     async with AsyncExitStack() as stack:
-        judge: Judge | None = None
-        if settings.judge.url and OptionalStage.JUDGE in settings.stages:
-            judge = await stack.enter_async_context(judge_at(settings.judge, judge_key))
+        judge = await stack.enter_async_context(judge_of(settings, judge_key))
         yield _Gate(task, await stack.enter_async_context(pool), library, index, judge)
 
 

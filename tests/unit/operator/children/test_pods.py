@@ -212,6 +212,26 @@ def test_play_workers_are_replaced_one_by_one_and_evictions_are_free() -> None:
     assert pod("play")["restartPolicy"] == "Never"
 
 
+@pytest.mark.parametrize("word", ["prepare", "design", "play"])
+def test_exit_code_that_means_never_uses_up_no_tries(word: str) -> None:
+    (first, *_) = WORKLOADS[word]["spec"]["podFailurePolicy"]["rules"]
+    (container,) = pod(word)["containers"]
+    assert first == {
+        "action": "FailJob",
+        "onExitCodes": {"containerName": container["name"], "operator": "In", "values": [2, 3]},
+    }
+
+
+@pytest.mark.parametrize("word", WORKLOADS)
+def test_container_that_fails_its_probe_is_gone_soon(word: str) -> None:
+    spec = pod(word)
+    for container in spec["containers"]:
+        for probe in ("livenessProbe", "startupProbe"):
+            grace = container.get(probe, {}).get("terminationGracePeriodSeconds")
+            assert (spec["terminationGracePeriodSeconds"] if grace is None else grace) <= 30
+        assert "terminationGracePeriodSeconds" not in container.get("readinessProbe", {}), "the API server refuses it"
+
+
 def test_children_of_work_say_which_work() -> None:
     assert WORKLOADS["play"]["metadata"]["labels"][keys.ROLLOUT] == "3"
     assert template("play")["metadata"]["labels"][keys.CYCLE] == "1"

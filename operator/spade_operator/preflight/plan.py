@@ -1,0 +1,186 @@
+"""What a run's pods will ask of the cluster, read from the very manifests that the operator would make."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from spade_contracts.labels import Role
+from spade_contracts.resources import RolloutJobSpec
+from spade_operator.children.beacon import beacon_deployment
+from spade_operator.children.engine import engine_deployment
+from spade_operator.children.learner import learner_job
+from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import targets_name, tokens_name
+from spade_operator.children.owner import Parent, Run
+from spade_operator.children.play import play_job
+from spade_operator.children.prepare import prepare_job
+from spade_operator.children.sandbox import sandbox_deployment
+from spade_operator.children.site import Site
+from spade_operator.preflight.surroundings import Amounts, quantities
+
+CLAIM_VOLUME = "persistentVolumeClaim"
+
+
+@dataclass(frozen=True)
+class Pods:
+    """The pods of one role, all alike."""
+
+    role: Role
+    count: int
+    """So many are needed for the run to go on."""
+    most: int
+    """So many there may be."""
+    spec: Manifest
+    """Of one of them."""
+
+    @property
+    def requests(self) -> Amounts:
+        """What one of them requests; a limit without a request is one."""
+        resources = self._container["resources"]
+        return quantities({**resources["limits"], **resources["requests"]})
+
+    @property
+    def limits(self) -> Amounts:
+        """What one of them is limited to."""
+        return quantities(self._container["resources"]["limits"])
+
+    @property
+    def asked(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Requests and limits as its container names them."""
+        resources = self._container["resources"]
+        return resources["requests"], resources["limits"]
+
+    @property
+    def image(self) -> str:
+        """Its image."""
+        return str(self._container["image"])
+
+    @property
+    def _container(self) -> Manifest:
+        (only,) = self.spec["containers"]
+        result: Manifest = only
+        return result
+
+    def mounts_claim(self, claim: str) -> bool:
+        """Whether it mounts this claim."""
+        return any(volume.get(CLAIM_VOLUME, {}).get("claimName") == claim for volume in self.spec["volumes"])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All pods of a run at work, and the preparation's, which is gone before the others come."""
+
+    namespace: str
+    name: str
+    pods: tuple[Pods, ...]
+    prepare: Pods
+    claim: str
+    """Of run storage."""
+    makes_claim: bool
+    """The operator makes it, unless it is there."""
+    storage_class: str | None
+    shared_storage: bool
+    """Several nodes may mount it."""
+    storage_size: Decimal
+    runtime_class: str
+    pull_secrets: tuple[str, ...]
+
+    @property
+    def all_pods(self) -> tuple[Pods, ...]:
+        """The preparation's too."""
+        return self.prepare, *self.pods
+
+    def secrets(self) -> dict[str, set[str]]:
+        """Secrets that must be there → keys that must be in them; those that the operator makes are left out."""
+        made = {tokens_name(self.name, role) for role in Role}
+        wanted: dict[str, set[str]] = {name: set() for name in self.pull_secrets}
+        for name, key in _named(self.all_pods, "secretKeyRef", "secret", "secretName"):
+            if name not in made:
+                wanted.setdefault(name, set()).update(key)
+        return wanted
+
+    def config_maps(self) -> dict[str, set[str]]:
+        """ConfigMaps that must be there → keys that must be in them, in the same way."""
+        wanted: dict[str, set[str]] = {}
+        for name, key in _named(self.all_pods, "configMapKeyRef", "configMap", "name"):
+            if name != targets_name(self.name):
+                wanted.setdefault(name, set()).update(key)
+        return wanted
+
+    def claims(self) -> tuple[str, ...]:
+        """Claims that must be there, but for one that the operator makes."""
+        found = {
+            volume[CLAIM_VOLUME]["claimName"]
+            for pods in self.all_pods
+            for volume in pods.spec["volumes"]
+            if CLAIM_VOLUME in volume
+        }
+        return tuple(sorted(found - ({self.claim} if self.makes_claim else set())))
+
+    def priority_classes(self) -> dict[str, list[Role]]:
+        """Priority classes → roles that name them."""
+        wanted: dict[str, list[Role]] = {}
+        for pods in self.all_pods:
+            if name := pods.spec.get("priorityClassName"):
+                wanted.setdefault(name, []).append(pods.role)
+        return wanted
+
+
+def plan_of(run: Run, site: Site) -> Plan:
+    """The plan of a run. Raises InvalidInput when the spec does not resolve to settings."""
+    spec, owner = run.spec, run.owner
+    workers = max(spec.workers.design, spec.workers.play)
+    plays = RolloutJobSpec(run=run.name, rollout=0, cycle=0, policy_version=0, workers=workers)
+    (prepare,) = prepare_job(run, site)
+    (sandbox,) = sandbox_deployment(owner, site, None)
+    (beacon,) = beacon_deployment(owner, site)
+    (engine,) = engine_deployment(run, site, spec.engine.replicas)
+    (learner,) = learner_job(run, site, 0)
+    (worker,) = play_job(run, Parent("RolloutJob", run.name, ""), plays, site, 0)
+    nodes, replicas = spec.learner.nodes, spec.engine.replicas
+    return Plan(
+        run.namespace,
+        run.name,
+        (
+            Pods(Role.SANDBOX, spec.sandbox.min_pods, spec.sandbox.max_pods, _pod(sandbox)),
+            Pods(Role.BEACON, 1, 1, _pod(beacon)),
+            Pods(Role.ENGINE, replicas, replicas, _pod(engine)),
+            Pods(Role.LEARNER, nodes, nodes, _pod(learner)),
+            Pods(Role.WORKER, workers, workers, _pod(worker)),
+        ),
+        Pods(Role.PREPARE, 1, 1, _pod(prepare)),
+        claim=owner.claim,
+        makes_claim=spec.storage.claim_name is None,
+        storage_class=spec.storage.storage_class_name,
+        shared_storage=spec.storage.access_mode == "ReadWriteMany",
+        storage_size=quantities({"size": spec.storage.size})["size"],
+        runtime_class=site.sandbox_runtime_class,
+        pull_secrets=site.image_pull_secrets,
+    )
+
+
+def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:
+    """What all of them request together, the pods themselves among it."""
+    result: dict[str, Decimal] = {}
+    for one in pods:
+        number = one.most if most else one.count
+        for name, amount in (*one.requests.items(), ("pods", Decimal(1))):
+            result[name] = result.get(name, Decimal(0)) + amount * number
+    return result
+
+
+def _pod(workload: Manifest) -> Manifest:
+    spec: Manifest = workload["spec"]["template"]["spec"]
+    return spec
+
+
+def _named(all_pods: tuple[Pods, ...], reference: str, volume: str, name: str) -> Iterator[tuple[str, set[str]]]:
+    """Objects named by variables and volumes, with the keys that are read of them."""
+    for pods in all_pods:
+        for container in pods.spec["containers"]:
+            for variable in container["env"]:
+                if found := variable.get("valueFrom", {}).get(reference):
+                    yield found["name"], {found["key"]}
+        for one in pods.spec["volumes"]:
+            if found := one.get(volume):
+                yield found[name], {item["key"] for item in found.get("items") or []}
