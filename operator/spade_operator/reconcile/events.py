@@ -64,6 +64,8 @@ def event_type(kind: str, status: ConditionStatus, reason: str, *, lost: bool = 
         return EventType.WARNING
     if kind in (RunCondition.FAILED, RunCondition.COMPLETE, RunCondition.SUSPENDED):
         return EventType.NORMAL if holds or lost else None
+    if kind == RunCondition.SCALING_LIMITED:
+        return EventType.WARNING if holds else EventType.NORMAL if lost and reason not in AT_REST else None
     if kind == RunCondition.WEIGHTS_VERIFIED:
         return EventType.WARNING if reason == Reason.MISMATCH else None
     if holds:
