@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+from tests.integration.operator.live_sandboxes import LiveSandboxes
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
 from tests.support.schedules import WordFault, WordTrouble
 
@@ -44,6 +45,9 @@ class PretendCluster:
         self.kube, self.namespace, self.key, self.subnet = kube, namespace, key, subnet
         self.tick_seconds = tick_seconds
         self.world = World()
+        self.live: LiveSandboxes | None = None
+        """Real processes of the sandbox pods, if there are any."""
+        self.listed: Pods = ()
         self._next = 1
         self._born: Counter[str] = Counter()
 
@@ -51,7 +55,7 @@ class PretendCluster:
         """Until cancelled."""
         try:
             while True:
-                pods = (await self.kube.list(Kind.POD, self.namespace)).items
+                pods = self.listed = (await self.kube.list(Kind.POD, self.namespace)).items
                 for part in (self._deployments, self._jobs, self._pods):
                     try:
                         await part(pods)
@@ -62,6 +66,8 @@ class PretendCluster:
             for pod in self.world.pods.values():
                 if pod.runner is not None:
                     await pod.runner.cleanup()
+            if self.live is not None:
+                await self.live.close()
 
     def of_role(self, role: str) -> list[Pod]:
         """Pods of a role that run."""
@@ -93,13 +99,13 @@ class PretendCluster:
 
     async def _deployments(self, pods: Pods) -> None:
         listed = await self.kube.list(Kind.DEPLOYMENT, self.namespace)
-        for item in listed.items:
+        for item in listed.items if not self.world.others_scale else ():
             uid, wanted = item["metadata"]["uid"], item["spec"].get("replicas", 1)
             own = [p for p in pods if _owner(p) == uid and "deletionTimestamp" not in p["metadata"]]
             for _ in range(wanted - len(own)):
                 await self._make_pod(item, f"{item['metadata']['name']}-{secrets.token_hex(3)}", "Deployment")
             for pod in sorted(own, key=_worth)[: max(0, len(own) - wanted)]:
-                await self._delete(pod)
+                await self._delete(pod, grace_seconds=0 if self.live is None else None)
 
     async def _jobs(self, pods: Pods) -> None:
         for job in (await self.kube.list(Kind.JOB, self.namespace)).items:
@@ -168,6 +174,8 @@ class PretendCluster:
         for raw in listed:
             uid = raw["metadata"]["uid"]
             if "deletionTimestamp" in raw["metadata"]:
+                if self.live is not None and not self.live.left(raw):
+                    continue
                 await self._stop(uid)
                 await self._delete(raw)
             elif raw["metadata"]["labels"].get(labels.ROLE) == self.world.no_room_for and uid not in self.world.pods:
@@ -276,9 +284,15 @@ class PretendCluster:
         if pod.role not in ANSWERS:
             return
         port, say = ANSWERS[pod.role]
+        live = self.live if pod.role == "sandbox" else None
+        if live is not None:
+            live.begin(pod)
 
         async def status(request: web.Request) -> web.Response:
-            text, before = say(self.world, pod).model_dump_json(), pod.said
+            answer = say(self.world, pod) if live is None else await live.says(pod, say(self.world, pod))
+            if answer is None:
+                return web.Response(status=503)
+            text, before = answer.model_dump_json(), pod.said
             pod.said = text
             self.world.answers[pod.role] += 1
             which = (pod.role, self.world.answers[pod.role])
@@ -357,9 +371,9 @@ class PretendCluster:
         if not keep:
             self.world.pods.pop(uid, None)
 
-    async def _delete(self, raw: Object) -> None:
+    async def _delete(self, raw: Object, grace_seconds: int | None = 0) -> None:
         meta = raw["metadata"]
-        await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=0)
+        await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=grace_seconds)
 
 
 def _container_status(pod: Pod, state: Object, *, ready: bool) -> Object:
