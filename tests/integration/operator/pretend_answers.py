@@ -97,6 +97,8 @@ class World:
     """The gate accepts no program."""
     no_room_for: str = ""
     """Role whose pods fit on no node."""
+    no_image_for: str = ""
+    """Role whose pods find no image."""
     pods: dict[str, Pod] = field(default_factory=dict)
     """By UID."""
     played: list[int] = field(default_factory=list)

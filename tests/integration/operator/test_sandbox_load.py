@@ -8,6 +8,9 @@ from tests.integration.operator.load import Load, Player, loaded
 from tests.integration.operator.test_disturbances import playing
 from tests.integration.operator.test_drift import drifts
 from tests.integration.operator.test_run_life import complete
+from tests.integration.operator.witness import Witness, most_pods
+
+from spade_contracts.labels import Role
 
 PER_POD, LEAST, MOST = 2, 1, 3
 POOL = {"minPods": LEAST, "maxPods": MOST, "sessionsPerPod": PER_POD, "quietSeconds": 1}
@@ -29,7 +32,8 @@ def by_pod(players: list[Player]) -> dict[str, list[Player]]:
 
 async def test_pool_follows_steps_a_spike_and_a_fall_and_loses_nobody(stage: Stage) -> None:
     stage.cluster.world.hold_play = True
-    async with loaded(stage) as load:
+    witness = Witness(stage.server, stage.kube, stage.namespace)
+    async with witness.watching(), loaded(stage) as load:
         await stage.create_run(rollouts=1, sandbox=POOL)
         async with stage.operator():
             await stage.until("a worker", lambda run: playing(run) and stage.cluster.of_role("worker"))
@@ -66,8 +70,9 @@ async def test_pool_follows_steps_a_spike_and_a_fall_and_loses_nobody(stage: Sta
             stage.cluster.world.hold_play = False
             await stage.until("completion", complete, 60)
             run = await stage.run()
+        history = await witness.history()
     assert [player.lost for player in players] == [""] * len(players)
     assert load.pool.stats.sessions == {"ok": len(players)}
-    assert max(moment.pods for moment in load.moments) == MOST, "draining pods count"
+    assert most_pods(history, Role.SANDBOX) == MOST, "draining pods count"
     assert "sandbox" not in run["status"].get("restarts", {})
     assert drifts(stage) == []
