@@ -40,6 +40,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "imagePullSecrets" .Values.imagePullSecrets
   "sandboxRuntimeClass" .Values.sandbox.runtimeClassName
   "sandboxGraceSeconds" (int .Values.sandbox.graceSeconds)
+  "sandboxPodsPerNamespace" (int .Values.sandbox.podsPerNamespace)
   "operatorNamespace" .Release.Namespace
   "operatorLabels" (include "spade.selector" . | fromYaml)
   "watchNamespace" .Values.watchNamespace

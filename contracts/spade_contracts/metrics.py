@@ -76,6 +76,12 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_hint_regret", Kind.GAUGE, "Mean hint regret of the latest cycle.", RUN),
     MetricSpec("spade_policy_version", Kind.GAUGE, "The policy version that all engines are proven at.", RUN),
     MetricSpec("spade_sandbox_pods", Kind.GAUGE, "Sandbox pods by state.", (*RUN, "state")),
+    MetricSpec(
+        "spade_sandbox_demand",
+        Kind.GAUGE,
+        "Sessions that the run's workers hold or wait for, as polled last.",
+        RUN,
+    ),
     MetricSpec("spade_restarts_total", Kind.COUNTER, "Pods or groups replaced, by role.", (*RUN, "role")),
     MetricSpec("spade_weight_verifications_total", Kind.COUNTER, "Weight proofs by result.", (*RUN, "result")),
     MetricSpec("spade_stage_seconds", Kind.GAUGE, "Seconds of each stage, latest rollout.", (*RUN, "stage")),
@@ -97,6 +103,12 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_batch_diversity", Kind.GAUGE, "Diversity of a stand-alone EnvBatch's accepted programs.", BATCH),
     MetricSpec(
         "spade_batch_sandbox_pods", Kind.GAUGE, "Sandbox pods of a stand-alone EnvBatch by state.", (*BATCH, "state")
+    ),
+    MetricSpec(
+        "spade_batch_sandbox_demand",
+        Kind.GAUGE,
+        "Sessions that the workers of a stand-alone EnvBatch hold or wait for, as polled last.",
+        BATCH,
     ),
     MetricSpec(
         "spade_batch_restarts_total",

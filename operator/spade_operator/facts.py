@@ -5,16 +5,18 @@ replaces a newer one, and an object that was seen deleted does not come back.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pydantic import BaseModel
 
+from spade_contracts.labels import Role
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
 from spade_operator.openings import Opening
-from spade_operator.records import ADOPTED, BatchRecord, Kind, PodRecord, Record, RunRecord
+from spade_operator.records import ADOPTED, BatchRecord, DeploymentRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
 REMEMBERED_TAKEN = 256
@@ -91,6 +93,7 @@ class Facts:
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
+    _claims: dict[RunName, int] = field(default_factory=dict)
 
     def put(self, record: Record) -> bool:
         """Keep a record unless a newer one, or its deletion, is known. Whether anything changed."""
@@ -192,6 +195,31 @@ class Facts:
     def taken(self, namespace: str, run: str) -> tuple[PodRecord, ...]:
         """Pods that scheduler, node or an eviction took from a run lately, as they were last."""
         return tuple(pod for pod in self._taken.values() if (pod.meta.namespace, pod.meta.run) == (namespace, run))
+
+    @contextmanager
+    def claiming(self, claims: Mapping[RunName, int]) -> Iterator[None]:
+        """Sandbox pods that pools are about to have count as theirs meanwhile: another pass cannot promise them too."""
+        self._claims.update(claims)
+        try:
+            yield
+        finally:
+            for name in claims:
+                self._claims.pop(name, None)
+
+    def sandboxes_beside(self, namespace: str, run: str) -> int:
+        """Sandbox pods that the other families of the namespace have, are about to have, or still drain."""
+        return sum(
+            self._sandboxes((place, name), family.values())
+            for (place, name), family in self._objects.items()
+            if place == namespace and name != run
+        )
+
+    def _sandboxes(self, name: RunName, family: Iterable[Record]) -> int:
+        own = [r for r in family if isinstance(r, PodRecord | DeploymentRecord) and r.meta.role is Role.SANDBOX]
+        pods = [r for r in own if isinstance(r, PodRecord) and r.phase not in ("Succeeded", "Failed")]
+        live = sum(1 for pod in pods if pod.live)
+        wanted = (r.replicas for r in own if isinstance(r, DeploymentRecord) and not r.meta.deleting)
+        return max(live, self._claims.get(name, 0), *wanted, 0) + len(pods) - live
 
     def runs(self) -> Iterator[RunRecord]:
         """All SpadeRuns."""

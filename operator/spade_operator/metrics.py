@@ -22,6 +22,7 @@ from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
 from spade_operator.posting import RESULTS
+from spade_operator.reconcile.demand import demand
 from spade_operator.reconcile.events import EventType
 from spade_operator.reconcile.figures import STAGES
 from spade_operator.records import BatchRecord, Meta, PodRecord, RunRecord
@@ -172,6 +173,10 @@ def _sandbox_pods(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sampl
         yield (state,), states.count(state)
 
 
+def _demand(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sample]:
+    yield (), demand(facts.family(head.meta.namespace, head.meta.run), facts.poll)
+
+
 def _restarts(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sample]:
     for role in (Role.SANDBOX, Role.ENGINE, Role.LEARNER, Role.WORKER):
         known = head.status.restarts.get(role)
@@ -214,6 +219,7 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
         ((), run.status.policy_version if run.status.policy_version is not None else -1)
     ],
     "spade_sandbox_pods": _sandbox_pods,
+    "spade_sandbox_demand": _demand,
     "spade_restarts_total": _restarts,
     "spade_weight_verifications_total": _proofs,
     "spade_stage_seconds": _stage_seconds,
@@ -227,6 +233,7 @@ POOL_SAMPLES: dict[str, Callable[[BatchRecord, Facts], Iterable[Sample]]] = {
     ),
     "spade_batch_diversity": lambda pool, facts: _number(pool.status.diversity),
     "spade_batch_sandbox_pods": _sandbox_pods,
+    "spade_batch_sandbox_demand": _demand,
     "spade_batch_restarts_total": _restarts,
 }
 """The same of a stand-alone EnvBatch."""

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,8 +52,15 @@ def machine() -> dict[str, str | int]:
     return {"cores": os.cpu_count() or 0, "memory_gib": round(total_kib / 2**20), "kernel": platform.release()}
 
 
-def write(name: str, command: str, figures: list[Figure], *, note: str = "") -> Path:
-    """Write the result and return its path."""
+def write(
+    name: str,
+    command: str,
+    figures: list[Figure],
+    *,
+    note: str = "",
+    series: Mapping[str, Sequence[float]] | None = None,
+) -> Path:
+    """Write the result and return its path. `series`: what changed over time, by name, all of one length."""
     result = {
         "name": name,
         "command": command,
@@ -61,6 +68,7 @@ def write(name: str, command: str, figures: list[Figure], *, note: str = "") -> 
         "date": datetime.now(UTC).date().isoformat(),
         "note": note,
         "figures": [asdict(figure) for figure in figures],
+        **({"series": {key: list(values) for key, values in series.items()}} if series else {}),
     }
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"

@@ -19,10 +19,13 @@ def bare_api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiSer
 @pytest.fixture(scope="session")
 def api_server(bare_api_server: ApiServer) -> ApiServer:
     """An API server with our three kinds."""
-    applied = bare_api_server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-    assert applied.returncode == 0, applied.stderr
-    established = bare_api_server.kubectl(
-        "wait", "--for=condition=Established", "--timeout=30s", "-f", str(ROOT / "crds")
-    )
-    assert established.returncode == 0, established.stderr
+    install_kinds(bare_api_server)
     return bare_api_server
+
+
+def install_kinds(server: ApiServer) -> None:
+    """Apply our CRDs and wait until they are served."""
+    applied = server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
+    assert applied.returncode == 0, applied.stderr
+    established = server.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(ROOT / "crds"))
+    assert established.returncode == 0, established.stderr

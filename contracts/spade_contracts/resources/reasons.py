@@ -12,6 +12,8 @@ class RunCondition(StrEnum):
     """The sandbox pods have proven gVisor and a closed network; nothing runs before."""
     SANDBOXES_READY = "SandboxesReady"
     """At least the wanted minimum of proven sandbox pods is ready."""
+    SCALING_LIMITED = "ScalingLimited"
+    """The sandbox pool is kept smaller than its sessions need; absent until that happens."""
     ENGINES_READY = "EnginesReady"
     """All engines run."""
     LEARNER_READY = "LearnerReady"
@@ -29,13 +31,15 @@ class RunCondition(StrEnum):
 
 
 class BatchCondition(StrEnum):
-    """Conditions of an EnvBatch. Isolated, SandboxesReady and Suspended are a stand-alone one's: others share their
-    run's."""
+    """Conditions of an EnvBatch. Isolated, SandboxesReady, ScalingLimited and Suspended are a stand-alone one's: others
+    share their run's."""
 
     ISOLATED = "Isolated"
     """The sandbox pods have proven gVisor and a closed network; nothing runs before."""
     SANDBOXES_READY = "SandboxesReady"
     """At least the wanted minimum of proven sandbox pods is ready."""
+    SCALING_LIMITED = "ScalingLimited"
+    """The sandbox pool is kept smaller than its sessions need; absent until that happens."""
     GENERATED = "Generated"
     """The designer has answered for every slot."""
     VERIFIED = "Verified"
@@ -119,6 +123,13 @@ class Reason(StrEnum):
     """The API server refuses the object or pod for another reason, such as rights or an admission rule."""
     INVALID_CONFIGURATION = "InvalidConfiguration"
     """The kubelet cannot make a container from what its pod says; the message is the kubelet's."""
+    # ScalingLimited
+    STARTS_FAIL = "StartsFail"
+    """Several new sandbox pods could not start, so the pool grows by one trial pod at a time until one is proven."""
+    NAMESPACE_FULL = "NamespaceFull"
+    """The namespace has all the sandbox pods that the installation allows; the pool waits until others go."""
+    WITHIN_LIMITS = "WithinLimits"
+    """Nothing keeps the pool smaller than its sessions need but spec.sandbox.maxPods."""
     # Weights
     VERIFYING = "Verifying"
     """The learner is proving the policy in the engines."""

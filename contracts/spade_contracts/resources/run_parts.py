@@ -151,12 +151,14 @@ class SandboxSpec(Document):
     """Pods kept while the run has work. May change any time."""
     max_pods: int = Field(default=4, ge=1, le=1000)
     """Pods at most. May change any time."""
+    spare_pods: int = Field(default=0, ge=0, le=1000)
+    """Pods kept ready beyond what open and waiting sessions need, within maxPods. May change any time."""
     sessions_per_pod: int = Field(default=32, ge=1, le=512)
     """Live programs one pod may hold."""
     quiet_seconds: int = Field(default=120, ge=0, le=86400)
     """How long demand must stay low before pods go."""
     autoscaling: Autoscaling = Autoscaling.OPERATOR
-    """External leaves the Deployment's replicas alone."""
+    """External leaves the Deployment's replicas to others, such as a HorizontalPodAutoscaler (docs/autoscaling.md)."""
     limits: LimitsPatch | None = None
     """What one program may use. Immutable."""
     pod: SandboxPodSettings = SandboxPodSettings()

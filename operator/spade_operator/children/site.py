@@ -125,6 +125,8 @@ class Site(Document):
     """RuntimeClass of sandbox pods."""
     sandbox_grace_seconds: int = Field(default=3600, ge=1)
     """How long a draining sandbox pod may serve on its open sessions."""
+    sandbox_pods_per_namespace: int = Field(default=0, ge=0)
+    """Sandbox pods that all pools of a namespace may hold together, draining ones included; 0: no limit."""
     operator_namespace: str = Field(min_length=1)
     """Where the operator runs."""
     operator_labels: dict[str, str] = Field(min_length=1)

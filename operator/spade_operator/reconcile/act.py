@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from spade_contracts.errors import InfrastructureFault
-from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, RUN, VERSION
+from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, ROLE, RUN, VERSION, Role
 from spade_contracts.resources import EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.children.site import Site
@@ -69,9 +69,21 @@ class Hands:
 
 async def act(hands: Hands, actions: tuple[Action, ...]) -> None:
     """Do the actions in order; the first that fails ends the pass, and the next pass looks again."""
-    for action in actions:
-        hands.leadership.require()
-        await _do(hands, action)
+    with hands.facts.claiming(_pool_sizes(actions)):
+        for action in actions:
+            hands.leadership.require()
+            await _do(hands, action)
+
+
+def _pool_sizes(actions: tuple[Action, ...]) -> dict[tuple[str, str], int]:
+    """Sandbox pods that the actions give to a family, by its namespace and name."""
+    manifests = [action.manifest for action in actions if isinstance(action, Apply)]
+    return {
+        (meta["namespace"], meta["labels"][RUN]): manifest["spec"]["replicas"]
+        for manifest in manifests
+        if manifest["kind"] == Kind.DEPLOYMENT and "replicas" in manifest.get("spec", ())
+        if (meta := manifest["metadata"])["labels"].get(ROLE) == Role.SANDBOX
+    }
 
 
 async def _do(hands: Hands, action: Action) -> None:

@@ -6,7 +6,7 @@ A run that finds them all in kept storage is not at its end before its own engin
 from datetime import datetime
 
 from spade_contracts.resources import Phase, Reason, RunCondition
-from spade_operator.reconcile.last_words import RUN_PARTS, anew
+from spade_operator.reconcile.last_words import RUN_PARTS, anew, told
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.steps import Step, is_false, is_true
@@ -21,7 +21,7 @@ def complete(seen: Observed, now: datetime) -> Step:
         unfinished = is_false(RunCondition.COMPLETE, Reason.RUNNING, f"{wanted} rollouts are wanted.")
         again = anew(seen, RUN_PARTS, "The run goes on.") if seen.holds(RunCondition.COMPLETE) else ()
         return Step(conditions=(unfinished, *again), status={"finished_at": None})
-    parts = [part for part in RUN_PARTS if part is not RunCondition.WEIGHTS_VERIFIED]
+    parts = [part for part in told(seen, RUN_PARTS) if part is not RunCondition.WEIGHTS_VERIFIED]
     proven = f"Policy version {trained} was proven in every engine before the pods were given back."
     message = f"All {wanted} rollouts are trained and proven."
     if trained > wanted:

@@ -63,12 +63,13 @@ class News:
 def event_type(kind: str, status: ConditionStatus, reason: str, *, lost: bool = False) -> EventType | None:
     """How a condition that came to this is told; None: not at all. `lost`: it was True before."""
     holds = status is ConditionStatus.TRUE
-    if kind == RunCondition.FAILED and holds:
-        return EventType.WARNING
-    if kind == RunCondition.COMPLETE and not holds and reason in REFUSALS:
+    refused = kind == RunCondition.COMPLETE and not holds and reason in REFUSALS
+    if refused or (kind == RunCondition.FAILED and holds):
         return EventType.WARNING
     if kind in (RunCondition.FAILED, RunCondition.COMPLETE, RunCondition.SUSPENDED):
         return EventType.NORMAL if holds or lost else None
+    if kind == RunCondition.SCALING_LIMITED:
+        return EventType.WARNING if holds else EventType.NORMAL if lost and reason not in AT_REST else None
     if kind == RunCondition.WEIGHTS_VERIFIED:
         return EventType.WARNING if reason == Reason.MISMATCH else None
     if holds:

@@ -1,18 +1,20 @@
 """No status grows beyond what lists, watches and people can bear: what matters least is told shortly.
 
 Only extreme statuses are touched. In this order: long messages, figures of older rollouts, baselines of few rollouts,
-rare reasons of rejections, whose counts are added up as `other`.
+rare reasons of rejections, whose counts are added up as `other`, and what is left of messages.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from spade_contracts.resources import Condition, EnvBatchStatus, RolloutJobStatus, SpadeRunStatus
+from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus, SpadeRunStatus
 
 MAX_STATUS_BYTES = 8000
 MESSAGE_BYTES = (1200, 600, 300, 150, 80)
 """Each tried for all messages before anything else is taken."""
+LAST_MESSAGE_BYTES = 40
+"""What is left of messages when nothing else could be taken."""
 ELLIPSIS = "…"
 OTHER = "other"
 MAX_TRACKED = 16
@@ -31,15 +33,14 @@ def fitted(status: Status) -> Status:
     for limit in MESSAGE_BYTES:
         if size(status) <= MAX_STATUS_BYTES:
             return status
-        conditions = tuple(_with_message(condition, limit) for condition in status.conditions)
-        status = status.model_copy(update={"conditions": conditions})
+        status = _with_messages(status, limit)
     for name, take in TAKE.items():
         while size(status) > MAX_STATUS_BYTES and len(before := getattr(status, name, ())) > 1:
             less = take(before)
             if len(less) == len(before):
                 break
             status = status.model_copy(update={name: less})
-    return status
+    return status if size(status) <= MAX_STATUS_BYTES else _with_messages(status, LAST_MESSAGE_BYTES)
 
 
 def tracked(restarts: Mapping[str, int]) -> dict[str, int]:
@@ -72,8 +73,9 @@ def _encoded(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode()) - 2
 
 
-def _with_message(condition: Condition, limit: int) -> Condition:
-    return condition.model_copy(update={"message": shortened(condition.message, limit)})
+def _with_messages(status: Status, limit: int) -> Status:
+    cut = (c.model_copy(update={"message": shortened(c.message, limit)}) for c in status.conditions)
+    return status.model_copy(update={"conditions": tuple(cut)})
 
 
 def _without_oldest(rollouts: tuple[Any, ...]) -> tuple[Any, ...]:

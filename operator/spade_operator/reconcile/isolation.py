@@ -13,6 +13,7 @@ from datetime import datetime
 from spade_contracts.isolation import TargetKind
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources.run_parts import Autoscaling
 from spade_contracts.statuses import BeaconStatus, ProbeResult, SandboxStatus
 from spade_operator.children.names import child_name
 from spade_operator.children.policies import CLOSING, network_policies
@@ -266,6 +267,8 @@ def _lost(seen: AnyPicture, admitted: dict[str, str]) -> tuple[int, int]:
     """
     before = seen.head.status.admitted
     gone = {name for name, boot in before.items() if admitted.get(name) != boot}
+    if seen.owner.sandbox.autoscaling is Autoscaling.EXTERNAL:
+        return _lost_beside_scaling(seen, gone)
     deployment = seen.deployments.get(Role.SANDBOX)
     if deployment is not None and len(before) >= MAX_TRACKED:
         # Which pods a smaller pool gave up is not known: so many as are missing now were lost.
@@ -274,6 +277,17 @@ def _lost(seen: AnyPicture, admitted: dict[str, str]) -> tuple[int, int]:
     lost, known = max(0, len(gone) - surplus), seen.present_and_taken(Role.SANDBOX)
     spared = min(lost, sum(1 for pod in known if pod.meta.name in gone and not is_counted(pod)))
     return lost - spared, spared
+
+
+def _lost_beside_scaling(seen: AnyPicture, gone: set[str]) -> tuple[int, int]:
+    """The same where others scale, at any time and back again: a pod that was just deleted is theirs.
+
+    What ended in place, failed as a whole or was disrupted has left a trace.
+    """
+    known = [pod for pod in seen.present_and_taken(Role.SANDBOX) if pod.meta.name in gone]
+    ended = {pod.meta.name: is_counted(pod) for pod in known if not pod.meta.deleting or pod.disruption}
+    lost = sum(ended.values())
+    return lost, len(ended) - lost
 
 
 def _age(pod: PodRecord, now: datetime) -> float:

@@ -1,6 +1,6 @@
 """What conditions say once nothing works any more: nothing is claimed of pods that are gone, and no wait goes on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from spade_contracts.resources import BatchCondition, ConditionStatus, Reason, RunCondition
 from spade_operator.reconcile.conditions import AT_REST, ON_THE_WAY
@@ -8,12 +8,17 @@ from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Wanted, is_false
 
 RUN_PARTS = (
-    RunCondition.ISOLATED, RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY,
-    RunCondition.WEIGHTS_VERIFIED,
+    RunCondition.ISOLATED, RunCondition.SANDBOXES_READY, RunCondition.SCALING_LIMITED, RunCondition.ENGINES_READY,
+    RunCondition.LEARNER_READY, RunCondition.WEIGHTS_VERIFIED,
 )  # fmt: skip
 """What is said of a run's pods, and so cannot hold without them."""
-POOL_PARTS = (BatchCondition.ISOLATED, BatchCondition.SANDBOXES_READY)
+POOL_PARTS = (BatchCondition.ISOLATED, BatchCondition.SANDBOXES_READY, BatchCondition.SCALING_LIMITED)
 """The same of a stand-alone EnvBatch."""
+
+
+def told(seen: AnyPicture, kinds: Iterable[RunCondition | BatchCondition]) -> Iterator[RunCondition | BatchCondition]:
+    """The conditions without ScalingLimited where it was never said: most pools are never limited."""
+    return (kind for kind in kinds if str(kind) != RunCondition.SCALING_LIMITED or seen.condition(kind) is not None)
 
 
 def last_words(

@@ -19,6 +19,7 @@ from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
+from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
 from spade_operator.reconcile.steps import Action, Apply
 from spade_operator.records import (
     ADOPTED,
@@ -35,8 +36,6 @@ from spade_operator.records import (
 Status = TypeVar("Status", bound=BaseModel)
 Head = TypeVar("Head", bound=RunRecord | BatchRecord)
 Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
-SILENT_AFTER_FAILURES = 5
-"""Polls in a row that must fail before a pod's last answer counts no longer."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,8 @@ class Picture(Generic[Head_co]):
     """Pods that are gone, and were marked as disrupted when they went."""
     openings: tuple[Opening, ...] = ()
     """NetworkPolicies of the namespace that let pods out, ours among them."""
+    sandboxes_beside: int = 0
+    """Sandbox pods of other pools in the namespace; 0 where the installation sets no limit."""
 
     @property
     def owner(self) -> Owner:
@@ -200,4 +201,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         breached_at=facts.breach(uid),
         taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
         openings=facts.openings(namespace),
+        sandboxes_beside=facts.sandboxes_beside(namespace, name) if site.sandbox_pods_per_namespace else 0,
     )

@@ -14,7 +14,7 @@ from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.names import verify_job_name
 from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.isolation import isolation
-from spade_operator.reconcile.last_words import POOL_PARTS, anew, last_words, resumed
+from spade_operator.reconcile.last_words import POOL_PARTS, anew, last_words, resumed, told
 from spade_operator.reconcile.observe import ObservedPool
 from spade_operator.reconcile.release import releases, remaining, removals
 from spade_operator.reconcile.restarts import RETRY, hopeless, over_budget, spent
@@ -143,7 +143,10 @@ def _suspend(seen: ObservedPool, now: datetime) -> Step:
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values())),
         conditions=(
             _suspended(remaining(seen.pods)),
-            *(is_false(kind, Reason.SUSPENDED_BY_USER, PAUSED) for kind in (*POOL_PARTS, BatchCondition.VERIFIED)),
+            *(
+                is_false(kind, Reason.SUSPENDED_BY_USER, PAUSED)
+                for kind in (*told(seen, POOL_PARTS), BatchCondition.VERIFIED)
+            ),
             *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in (BatchCondition.COMPLETE, BatchCondition.FAILED)),
         ),
         # A Job of the old name may take a while to go; the next one must not wait for it.

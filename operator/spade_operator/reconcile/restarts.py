@@ -105,7 +105,10 @@ def spent(seen: AnyPicture, role: Role) -> tuple[int, str]:
     counted = seen.head.status.restarts.get(role, Restarts()).since_progress
     if role is not Role.SANDBOX:
         return counted, ""
-    never_up = [pod for pod in seen.pods_of(role) if not pod.admitted_boot]
+    pods = seen.pods_of(role)
+    never_up = [pod for pod in pods if not pod.admitted_boot]
+    if len(pods) - len(never_up) >= seen.owner.sandbox.min_pods:
+        return counted, ""  # what would have come on top costs nothing but itself; ScalingLimited tells of it
     loops = sum(pod.restarts for pod in never_up)
     causes = [cause.words for pod in never_up if (cause := cause_of(pod, seen.logs)) is not None]
     return counted + loops, causes[0] if causes else ""

@@ -11,7 +11,7 @@ from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.names import role_name
 from spade_operator.children.sandbox import probe_targets, sandbox_deployment
-from spade_operator.reconcile.autoscale import pool_size
+from spade_operator.reconcile.autoscale import pool_size, scaling_limited
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, without_replicas
 from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.steps import Step, Wanted, is_false, is_true
@@ -31,10 +31,10 @@ def sandboxes(seen: AnyPicture, now: datetime) -> Step:
         *beacon_deployment(owner, site),
         *sandbox_deployment(owner, site, size.pods),
     ]
-    crashed = _crashed(seen)
+    crashed, limited = _crashed(seen), scaling_limited(seen, now)
     return Step(
         actions=(*size.costs, *seen.changed(manifests), *(fetch for cause in crashed for fetch in cause.fetch)),
-        conditions=(_readiness(seen, crashed, now),),
+        conditions=(_readiness(seen, crashed, limited, now), *limited),
         status={"quiet_since": size.quiet_since},
         wake_after_seconds=size.wake_after_seconds,
     )
@@ -47,7 +47,7 @@ def _crashed(seen: AnyPicture) -> list[Cause]:
     return [cause for pod in pods if not pod.ready and (cause := cause_of(pod, seen.logs)) is not None]
 
 
-def _readiness(seen: AnyPicture, crashed: list[Cause], now: datetime) -> Wanted:
+def _readiness(seen: AnyPicture, crashed: list[Cause], limited: tuple[Wanted, ...], now: datetime) -> Wanted:
     pods, beacon = seen.pods_of(Role.SANDBOX), seen.pods_of(Role.BEACON)
     ready, wanted = sum(1 for pod in pods if pod.ready), seen.owner.sandbox.min_pods
     waiting = first_trouble((pod for pod in (*pods, *beacon) if not pod.ready), now)
@@ -60,6 +60,8 @@ def _readiness(seen: AnyPicture, crashed: list[Cause], now: datetime) -> Wanted:
     stuck = waiting or next(filter(None, map(without_replicas, pools)), None)
     if stuck is not None:
         return is_false(RunCondition.SANDBOXES_READY, *stuck)
+    if limited and limited[0].status == "True":
+        return is_false(RunCondition.SANDBOXES_READY, Reason.WAITING, limited[0].message)
     return is_false(RunCondition.SANDBOXES_READY, Reason.STARTING, f"{wanted} pods must be ready.")
 
 

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
+from spade_contracts.resources import BatchCondition, Phase, Reason, RunCondition, Suspend
 from spade_contracts.statuses import LearnerState
 from spade_operator.children.names import learner_job_name
-from spade_operator.reconcile.last_words import RUN_PARTS, resumed
+from spade_operator.reconcile.last_words import RUN_PARTS, resumed, told
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, begun, position
 from spade_operator.reconcile.release import releases, remaining
@@ -46,7 +46,7 @@ def suspend(seen: Observed, now: datetime) -> Step:
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()), keep_worker_jobs=True),
         conditions=(
             condition,
-            *(_idle(kind) for kind in (*RUN_PARTS, RunCondition.PROGRESSING)),
+            *(_idle(kind) for kind in (*told(seen, RUN_PARTS), RunCondition.PROGRESSING)),
             *((_idle(RunCondition.ACCEPTED),) if unprepared else ()),
             is_false(RunCondition.COMPLETE, Reason.SUSPENDED_BY_USER, f"The run is suspended; {trained}"),
             is_false(RunCondition.FAILED, Reason.SUSPENDED_BY_USER),
@@ -65,5 +65,5 @@ def suspend(seen: Observed, now: datetime) -> Step:
     )
 
 
-def _idle(kind: RunCondition) -> Wanted:
+def _idle(kind: RunCondition | BatchCondition) -> Wanted:
     return is_false(kind, Reason.SUSPENDED_BY_USER, "The run is suspended; its pods are given back.")

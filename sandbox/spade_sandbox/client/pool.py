@@ -21,7 +21,7 @@ from spade_sandbox.client.line import Line
 from spade_sandbox.client.link import Dial, PodLink, connect_pod
 from spade_sandbox.client.opening import Source, open_on
 from spade_sandbox.client.pods import Address, Pod
-from spade_sandbox.client.resolve import RESOLVE_SECONDS, resolve
+from spade_sandbox.client.resolve import RESOLVE_SECONDS, Resolve, resolve
 from spade_sandbox.client.session import SandboxSession
 from spade_sandbox.client.stats import OK, PoolStats, outcome_of
 
@@ -46,14 +46,16 @@ class SandboxPool:
         observe_step: Callable[[float], None] = lambda seconds: None,
         observe_session: Callable[[str], None] = lambda outcome: None,
         dial: Dial | None = None,
+        resolve: Resolve = resolve,
     ) -> None:
         """`targets`: names or addresses, each `host` or `host:port`; a name stands for all its A records.
 
-        `dial` connects to pods by other means than TCP.
+        `dial` connects to pods by other means than TCP, `resolve` finds them by other means than the system's resolver.
         """
         self._targets = (targets,) if isinstance(targets, str) else tuple(targets)
         self._token = token
         self._dial = dial
+        self._resolve = resolve
         self._pods: dict[Address, Pod] = {}
         self._line = Line(self._least_loaded)
         self._resolver: asyncio.Task[None] | None = None
@@ -193,7 +195,7 @@ class SandboxPool:
 
     async def _resolve_forever(self) -> None:
         while True:
-            found, complete = await resolve(self._targets)
+            found, complete = await self._resolve(self._targets)
             for address in sorted(found - self._pods.keys()):
                 pod = self._pods[address] = Pod(address, evictions=self.stats.evictions)
                 pod.keeper = self._start(self._keep(pod))

@@ -3,7 +3,7 @@
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from spade_contracts.ports import SANDBOX_SESSIONS
 from spade_sandbox.client.pods import Address
@@ -11,6 +11,8 @@ from spade_sandbox.client.pods import Address
 RESOLVE_SECONDS = 2.0
 """Pause between two looks at the names."""
 LOOKUP_SECONDS = 10.0
+Resolve = Callable[[Sequence[str]], Awaitable[tuple[set[Address], bool]]]
+"""Targets → all addresses behind them, and whether every target resolved."""
 
 
 async def resolve(targets: Sequence[str]) -> tuple[set[Address], bool]:

@@ -202,6 +202,11 @@ def free_port() -> Iterator[int]:
 
 @pytest.fixture(scope="session")
 def chart_rights() -> str:
+    """As `rights_of_the_chart`."""
+    return rights_of_the_chart()
+
+
+def rights_of_the_chart() -> str:
     """The chart's service account, roles and bindings as JSON, for a placeholder's namespace."""
     kinds = ("ServiceAccount", "Role", "RoleBinding")
     objects = render({"watchNamespace": PLACEHOLDER}, namespace=PLACEHOLDER)

@@ -8,11 +8,20 @@ addresses and status ports, and learner, engines, workers, sandboxes and beacon 
 import asyncio
 import secrets
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+from tests.integration.operator.live_sandboxes import LiveSandboxes
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
+from tests.integration.operator.pretend_marks import (
+    container_status,
+    now,
+    owner_of,
+    role_of,
+    unschedulable,
+    without_image,
+    worth,
+)
 from tests.support.schedules import WordFault, WordTrouble
 
 from spade_contracts import labels, ports
@@ -44,6 +53,9 @@ class PretendCluster:
         self.kube, self.namespace, self.key, self.subnet = kube, namespace, key, subnet
         self.tick_seconds = tick_seconds
         self.world = World()
+        self.live: LiveSandboxes | None = None
+        """Real processes of the sandbox pods, if there are any."""
+        self.listed: Pods = ()
         self._next = 1
         self._born: Counter[str] = Counter()
 
@@ -51,7 +63,7 @@ class PretendCluster:
         """Until cancelled."""
         try:
             while True:
-                pods = (await self.kube.list(Kind.POD, self.namespace)).items
+                pods = self.listed = (await self.kube.list(Kind.POD, self.namespace)).items
                 for part in (self._deployments, self._jobs, self._pods):
                     try:
                         await part(pods)
@@ -62,6 +74,8 @@ class PretendCluster:
             for pod in self.world.pods.values():
                 if pod.runner is not None:
                     await pod.runner.cleanup()
+            if self.live is not None:
+                await self.live.close()
 
     def of_role(self, role: str) -> list[Pod]:
         """Pods of a role that run."""
@@ -74,7 +88,7 @@ class PretendCluster:
         """
         self.world.died[pod.role] += 1
         if disruption:
-            mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": _now()}
+            mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": now()}
             await self._set_status(pod, {"conditions": [mark]})
         if pod.role in ("learner", "worker", "prepare"):
             await self._ended(pod, code, "")
@@ -93,19 +107,19 @@ class PretendCluster:
 
     async def _deployments(self, pods: Pods) -> None:
         listed = await self.kube.list(Kind.DEPLOYMENT, self.namespace)
-        for item in listed.items:
+        for item in listed.items if not self.world.others_scale else ():
             uid, wanted = item["metadata"]["uid"], item["spec"].get("replicas", 1)
-            own = [p for p in pods if _owner(p) == uid and "deletionTimestamp" not in p["metadata"]]
+            own = [p for p in pods if owner_of(p) == uid and "deletionTimestamp" not in p["metadata"]]
             for _ in range(wanted - len(own)):
                 await self._make_pod(item, f"{item['metadata']['name']}-{secrets.token_hex(3)}", "Deployment")
-            for pod in sorted(own, key=_worth)[: max(0, len(own) - wanted)]:
-                await self._delete(pod)
+            for pod in sorted(own, key=worth)[: max(0, len(own) - wanted)]:
+                await self._delete(pod, grace_seconds=0 if self.live is None else None)
 
     async def _jobs(self, pods: Pods) -> None:
         for job in (await self.kube.list(Kind.JOB, self.namespace)).items:
             if any(c["status"] == "True" for c in job.get("status", {}).get("conditions", [])):
                 continue
-            own = [p for p in pods if _owner(p) == job["metadata"]["uid"]]
+            own = [p for p in pods if owner_of(p) == job["metadata"]["uid"]]
             wanted, failed, done = job["spec"]["completions"], 0, 0
             for index in range(wanted):
                 mine = [
@@ -122,15 +136,15 @@ class PretendCluster:
                 await self._end_job(job, "Failed", "FailureTarget", done, failed)
 
     async def _end_job(self, job: Object, kind: str, before: str, succeeded: int, failed: int) -> None:
-        now = _now()
+        ended_at = now()
         marks = [
             {
                 "type": t,
                 "status": "True",
                 "reason": kind,
                 "message": "",
-                "lastTransitionTime": now,
-                "lastProbeTime": now,
+                "lastTransitionTime": ended_at,
+                "lastProbeTime": ended_at,
             }
             for t in (before, kind)
         ]
@@ -139,7 +153,10 @@ class PretendCluster:
             "failed": failed, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {},
         }  # fmt: skip
         if kind == "Complete":
-            status |= {"completionTime": now, "completedIndexes": ",".join(map(str, range(job["spec"]["completions"])))}
+            status |= {
+                "completionTime": ended_at,
+                "completedIndexes": ",".join(map(str, range(job["spec"]["completions"]))),
+            }
         await self.kube.update(job | {"kind": "Job", "apiVersion": "batch/v1", "status": status}, part="status")
 
     async def _make_pod(self, owner: Object, name: str, kind: str, index: int | None = None) -> None:
@@ -168,11 +185,17 @@ class PretendCluster:
         for raw in listed:
             uid = raw["metadata"]["uid"]
             if "deletionTimestamp" in raw["metadata"]:
+                if self.live is not None and not self.live.left(raw):
+                    continue
                 await self._stop(uid)
                 await self._delete(raw)
-            elif raw["metadata"]["labels"].get(labels.ROLE) == self.world.no_room_for and uid not in self.world.pods:
-                await self._unschedulable(raw)
-            elif uid not in self.world.pods and raw["status"].get("phase") == "Pending":
+            elif uid in self.world.pods or raw["status"].get("phase") != "Pending":
+                continue
+            elif role_of(raw) == self.world.no_room_for:
+                await self._waits(raw, unschedulable())
+            elif role_of(raw) == self.world.no_image_for:
+                await self._waits(raw, without_image(raw))
+            else:
                 pod = Pod(raw, f"127.{self.subnet}.{self._next // 250}.{self._next % 250 + 2}", born=loop.time())
                 self._next += 1
                 await self._running(pod)
@@ -276,9 +299,15 @@ class PretendCluster:
         if pod.role not in ANSWERS:
             return
         port, say = ANSWERS[pod.role]
+        live = self.live if pod.role == "sandbox" else None
+        if live is not None:
+            live.begin(pod)
 
         async def status(request: web.Request) -> web.Response:
-            text, before = say(self.world, pod).model_dump_json(), pod.said
+            answer = say(self.world, pod) if live is None else await live.says(pod, say(self.world, pod))
+            if answer is None:
+                return web.Response(status=503)
+            text, before = answer.model_dump_json(), pod.said
             pod.said = text
             self.world.answers[pod.role] += 1
             which = (pod.role, self.world.answers[pod.role])
@@ -315,34 +344,32 @@ class PretendCluster:
 
     async def _running(self, pod: Pod) -> None:
         gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
-        state = {"running": {"startedAt": _now()}}
-        container = _container_status(pod, state, ready=True)
+        state = {"running": {"startedAt": now()}}
+        container = container_status(pod, state, ready=True)
         if pod.restarts:
-            container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": _now()}}
+            container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": now()}}
         conditions = [
-            {"type": t, "status": "True", "lastTransitionTime": _now()}
+            {"type": t, "status": "True", "lastTransitionTime": now()}
             for t in ("PodScheduled", "Initialized", "ContainersReady")
         ]
         if not gates:
-            conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": _now()})
+            conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now()})
         status = {
-            "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": _now(),
+            "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": now(),
             "containerStatuses": [container], "conditions": conditions,
         }  # fmt: skip
         await self._set_status(pod, status)
 
-    async def _unschedulable(self, raw: Object) -> None:
-        mark = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": _now(),
-                "message": "0/1 nodes are available: 1 Insufficient memory."}  # fmt: skip
-        if mark["reason"] not in {c.get("reason") for c in raw["status"].get("conditions", [])}:
-            status: Object = {"status": {"phase": "Pending", "conditions": [mark]}}
-            await self.kube.patch(Kind.POD, self.namespace, raw["metadata"]["name"], status, part="status")
+    async def _waits(self, raw: Object, status: Object) -> None:
+        """The pod does not start, and says why."""
+        if not raw["status"].get("containerStatuses") and len(raw["status"].get("conditions", [])) == 0:
+            await self.kube.patch(Kind.POD, self.namespace, raw["metadata"]["name"], {"status": status}, part="status")
 
     async def _ended(self, pod: Pod, code: int, message: str, reason: str = "Error") -> None:
         state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
-                                "startedAt": _now(), "finishedAt": _now()}}  # fmt: skip
+                                "startedAt": now(), "finishedAt": now()}}  # fmt: skip
         phase = "Succeeded" if code == 0 else "Failed"
-        await self._set_status(pod, {"phase": phase, "containerStatuses": [_container_status(pod, state, ready=False)]})
+        await self._set_status(pod, {"phase": phase, "containerStatuses": [container_status(pod, state, ready=False)]})
         await self._stop(pod.raw["metadata"]["uid"], keep=True)
         pod.raw["metadata"]["labels"] = pod.raw["metadata"]["labels"] | {labels.ROLE: "ended"}
 
@@ -357,26 +384,6 @@ class PretendCluster:
         if not keep:
             self.world.pods.pop(uid, None)
 
-    async def _delete(self, raw: Object) -> None:
+    async def _delete(self, raw: Object, grace_seconds: int | None = 0) -> None:
         meta = raw["metadata"]
-        await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=0)
-
-
-def _container_status(pod: Pod, state: Object, *, ready: bool) -> Object:
-    return {"name": pod.raw["spec"]["containers"][0]["name"], "image": "i", "imageID": "i", "ready": ready,
-            "restartCount": pod.restarts, "state": state}  # fmt: skip
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _owner(pod: Object) -> str:
-    return str(next((o["uid"] for o in pod["metadata"].get("ownerReferences", [])), ""))
-
-
-def _worth(pod: Object) -> tuple[bool, int]:
-    """What is not ready goes first, then what costs least; sandboxes are ready when their gate is open."""
-    gates = {"Ready", labels.ISOLATED_GATE}
-    ready = any(c["type"] in gates and c["status"] == "True" for c in pod["status"].get("conditions", []))
-    return ready, int(pod["metadata"].get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
+        await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=grace_seconds)

@@ -79,8 +79,12 @@ class World:
     """Known bad programs that the gate of design workers lets through."""
     hold_play: bool = False
     """Play and verify workers do not finish."""
+    sessions_open: int = 2
+    """Sessions that each worker holds."""
     sessions_wanted: int = 0
     """Sessions that each worker waits for."""
+    others_scale: bool = False
+    """Kubernetes' own controllers make the pods of Deployments, and take them away."""
     crash_learner: bool = False
     """Each learner process dies as soon as it has a target."""
     learner_needs: str = "0"
@@ -93,6 +97,8 @@ class World:
     """The gate accepts no program."""
     no_room_for: str = ""
     """Role whose pods fit on no node."""
+    no_image_for: str = ""
+    """Role whose pods find no image."""
     pods: dict[str, Pod] = field(default_factory=dict)
     """By UID."""
     played: list[int] = field(default_factory=list)
@@ -134,7 +140,7 @@ def beacon(world: World, pod: Pod) -> BeaconStatus:
 
 def worker(world: World, pod: Pod) -> WorkerStatus:
     return WorkerStatus(
-        boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=2,
+        boot_id=pod.boot_id, stage=pod.task["kind"], planned=EPISODES, done=5, sessions_open=world.sessions_open,
         sessions_wanted=world.sessions_wanted,
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from tests.integration.operator.conftest import within
 from tests.support.api_server import ApiServer
 from tests.support.watched import WATCHED
 
+from spade_contracts.labels import ROLE, Role
 from spade_operator.kube import PATHS, Kube, Object
 from spade_operator.kube_config import read_kubeconfig
 from spade_operator.records import Kind
@@ -84,3 +85,16 @@ class Witness:
 
         assert await within(CATCH_UP_SECONDS, caught_up), "the watches of the witness ended early"
         return sorted(self._events, key=lambda event: event.version)
+
+
+def most_pods(history: Iterable[Event], role: Role) -> int:
+    """Pods of a role that were there at once, at most: draining ones too, ended ones not."""
+    present: set[str] = set()
+    most = 0
+    for event in history:
+        if event.kind is not Kind.POD or event.object["metadata"]["labels"].get(ROLE) != role:
+            continue
+        ended = event.gone or event.object["status"].get("phase") in ("Succeeded", "Failed")
+        present = present - {event.uid} if ended else present | {event.uid}
+        most = max(most, len(present))
+    return most

@@ -25,7 +25,7 @@ def test_the_operator_reads_the_site(tmp_path: Path) -> None:
 def test_values_reach_the_site(tmp_path: Path) -> None:
     values = {
         "images": {"worker": "example/worker@sha256:" + "0" * 64},
-        "sandbox": {"runtimeClassName": "other", "graceSeconds": 86400},
+        "sandbox": {"runtimeClassName": "other", "graceSeconds": 86400, "podsPerNamespace": 40},
         "egress": {"cidrs": ["192.0.2.0/24"]},
         "networkPolicies": {"manage": False, "monitoringNamespace": "monitoring"},
         "watchNamespace": "runs",
@@ -35,6 +35,7 @@ def test_values_reach_the_site(tmp_path: Path) -> None:
     assert site.images.worker.startswith("example/worker@sha256:")
     assert site.images.trainer == "spade/trainer:0.1.0"
     assert (site.sandbox_runtime_class, site.sandbox_grace_seconds) == ("other", 86400)
+    assert site.sandbox_pods_per_namespace == 40
     assert site.egress_cidrs == ("192.0.2.0/24",)
     assert (site.manage_network_policies, site.monitoring_namespace) == (False, "monitoring")
     assert site.watch_namespace == "runs"

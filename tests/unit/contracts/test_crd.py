@@ -153,7 +153,8 @@ def test_every_field_of_the_spec_is_the_methods_or_may_change() -> None:
     spec = schema(BY_KIND["SpadeRun"])["properties"]["spec"]
     changeable = {
         "rollouts", "suspend", "retry", "history", "retention", "engine.replicas", "sandbox.minPods", "sandbox.maxPods",
-        "sandbox.sessionsPerPod", "sandbox.quietSeconds", "sandbox.autoscaling", "workers.design", "workers.play",
+        "sandbox.sparePods", "sandbox.sessionsPerPod", "sandbox.quietSeconds", "sandbox.autoscaling", "workers.design",
+        "workers.play",
     }  # fmt: skip
     while_paused = {field.removeprefix("spec.") for field in POD_FIELDS}
     budgets = {f"{role}.restarts" for role in ("learner", "engine", "sandbox", "workers")}

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 from tests.support import pictures as p
+from tests.support.children import make_run
 
 from spade_contracts.resources import SpadeRunStatus
+from spade_operator.children.sandbox import sandbox_deployment
 from spade_operator.facts import Facts
 from spade_operator.kube import Conflict, NotFound, Object, Refused
 from spade_operator.lease import Leadership, NotLeading
 from spade_operator.reconcile.act import Hands, act, write_status
-from spade_operator.reconcile.steps import Admit, Create, FetchLog, Remove, SetDeletionCost
+from spade_operator.reconcile.steps import Admit, Apply, Create, FetchLog, Remove, SetDeletionCost
 from spade_operator.records import Kind
 
 
@@ -171,3 +173,18 @@ async def test_object_of_somebody_else_under_our_name_is_a_refusal_and_a_claim_i
             continue
         with pytest.raises(Refused, match="Job default/j is there already"):
             await create
+
+
+async def test_size_of_a_pool_is_promised_to_nobody_else_while_it_is_written() -> None:
+    (manifest,) = sandbox_deployment(make_run().owner, p.SITE, 3)
+    seen: list[int] = []
+
+    class Asking(Server):
+        async def apply(self, manifest: Object) -> Object:
+            seen.append(known.facts.sandboxes_beside("default", "another"))
+            return await super().apply(manifest)
+
+    known = hands(Asking())
+    known.facts.put(p.run_record())
+    await act(known, (Apply(manifest),))
+    assert seen == [3]

@@ -1,14 +1,19 @@
 """A sandbox pool grows at once, shrinks late, and lets its busiest pods go last."""
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
-from spade_operator.reconcile.autoscale import PoolSize, pool_size
+from spade_contracts.resources import Reason, RunCondition
+from spade_operator.reconcile.autoscale import LOOK_AGAIN_SECONDS, PoolSize, pool_size, scaling_limited
+from spade_operator.reconcile.sandboxes import sandboxes
+from spade_operator.records import PodRecord
 
 PER_POD, LOW, HIGH, QUIET = 10, 1, 5, 60
 
@@ -64,6 +69,68 @@ def test_external_scaler_is_left_alone() -> None:
 
 def test_lowered_maximum_holds_at_once() -> None:
     assert size(100, 0, 9).pods == HIGH
+
+
+def test_spare_pods_come_on_top_of_the_demand_and_stay_within_the_maximum() -> None:
+    assert size(10, 11, 1, sandbox={"sparePods": 2}).pods == HIGH
+    assert size(0, 0, 1, sandbox={"sparePods": 2}).pods == 2
+    assert size(1, 0, 1, sandbox={"sparePods": 1}).pods == 2
+    assert size(100, 0, 1, sandbox={"sparePods": 9}).pods == HIGH
+
+
+def leaving(number: int, *, seconds_left: float = 60) -> dict[PodRecord, Any]:
+    """Pods that drain."""
+    until = p.ago(-seconds_left)
+    return {p.pod(Role.SANDBOX, f"leaving-{n}", deleting=True, leaves_at=until): None for n in range(number)}
+
+
+def test_draining_pods_count_as_the_pools_until_they_are_gone_or_ought_to_be() -> None:
+    assert size(100, 0, 1, pods=leaving(2)).pods == HIGH - 2
+    assert size(100, 0, 4, pods=leaving(2)).pods == 4, "but what stands stays"
+    assert size(100, 0, 1, pods=leaving(2, seconds_left=-1)).pods == HIGH
+
+
+def capped(demand: int, present: int | None, beside: int, cap: int, **status: Any) -> p.Observed:
+    """A pool in a namespace that may have `cap` pods, and has `beside` in other pools."""
+    spec = {"minPods": LOW, "maxPods": HIGH, "sessionsPerPod": PER_POD, "quietSeconds": QUIET}
+    pool = [p.deployment(Role.SANDBOX, present)] if present is not None else []
+    run = p.run_record(p.SpadeRunStatus(**status), sandbox=spec)
+    seen = p.seen(run, pods={p.pod(Role.WORKER): p.worker_says(demand)}, deployments=pool)
+    site = seen.site.model_copy(update={"sandbox_pods_per_namespace": cap})
+    return replace(seen, site=site, sandboxes_beside=beside)
+
+
+@pytest.mark.parametrize(
+    ("present", "beside", "pods"),
+    [(1, 0, 5), (1, 5, 3), (1, 7, 1), (3, 8, 3), (None, 7, 1), (None, 8, 0), (None, 99, 0)],
+)
+def test_pool_grows_into_what_its_namespace_has_left_and_gives_nothing_back_for_it(
+    present: int | None, beside: int, pods: int
+) -> None:
+    assert pool_size(capped(100, present, beside, cap=8), p.NOW).pods == pods
+
+
+def test_full_namespace_is_told_and_looked_at_again_until_there_is_room() -> None:
+    full = capped(100, 3, 5, cap=8)
+    assert pool_size(full, p.NOW).wake_after_seconds == LOOK_AGAIN_SECONDS
+    (told,) = scaling_limited(full, p.NOW)
+    assert (str(told.status), told.reason) == ("True", Reason.NAMESPACE_FULL)
+    assert "allows 8 sandbox pods in namespace default" in told.message
+    known = (p.condition(told.type, True, Reason.NAMESPACE_FULL),)
+    (still,) = scaling_limited(capped(0, 3, 5, cap=8, conditions=known), p.NOW)
+    assert str(still.status) == "True", "demand comes and goes"
+    (over,) = scaling_limited(capped(0, 3, 4, cap=8, conditions=known), p.NOW)
+    assert (str(over.status), over.reason) == ("False", Reason.WITHIN_LIMITS)
+
+
+def test_full_namespace_is_no_news_for_a_pool_that_has_enough() -> None:
+    assert scaling_limited(capped(10, 3, 5, cap=8), p.NOW) == ()
+
+
+def test_pool_that_the_namespace_has_no_room_for_says_so_in_its_readiness() -> None:
+    status, reason, message = p.wanted(sandboxes(capped(10, None, 8, cap=8), p.NOW), RunCondition.SANDBOXES_READY)
+    assert (status, reason) == ("False", Reason.WAITING)
+    assert "allows 8 sandbox pods" in message
 
 
 @given(

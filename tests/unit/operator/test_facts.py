@@ -1,6 +1,7 @@
 """The store never goes back in time: not for late events, stale lists or objects that were seen deleted."""
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from tests.support.pictures import NOW, RUN, SITE, meta, pod, run_record
 from spade_contracts.labels import Role
 from spade_operator.facts import REMEMBERED_TAKEN, Facts, Poll
 from spade_operator.reconcile.observe import observe
-from spade_operator.records import ChildRecord, Kind, PodRecord
+from spade_operator.records import ChildRecord, DeploymentRecord, Kind, PodRecord
 
 
 def version(of: PodRecord, number: int, phase: str = "Running") -> PodRecord:
@@ -123,3 +124,22 @@ def test_picture_of_a_run_holds_pods_that_were_taken_from_it_and_none_of_its_nam
     assert seen is not None
     assert seen.present_and_taken(Role.ENGINE) == (taken,)
     assert seen.present_and_taken(Role.LEARNER) == ()
+
+
+def test_sandboxes_beside_are_those_that_other_families_of_the_namespace_have_drain_or_are_about_to_have() -> None:
+    facts = Facts()
+    for namespace, run, live, leaving, replicas in (
+        ("default", RUN, 3, 0, 3), ("default", "other", 2, 1, 3), ("default", "third", 1, 0, None),
+        ("far", "far", 4, 0, 4),
+    ):  # fmt: skip
+        where: dict[str, Any] = {"namespace": namespace, "run": run, "role": Role.SANDBOX}
+        for number in range(live + leaving):
+            who = meta(Kind.POD, f"{run}-{number}", deleting=number >= live, **where)
+            facts.put(PodRecord(who, phase="Running"))
+        facts.put(PodRecord(meta(Kind.POD, f"{run}-failed", **where), phase="Failed"))
+        if replicas is not None:
+            facts.put(DeploymentRecord(meta(Kind.DEPLOYMENT, f"{run}-sandbox", **where), replicas))
+    assert facts.sandboxes_beside("default", RUN) == (3 + 1) + 1
+    with facts.claiming({("default", "third"): 5}):
+        assert facts.sandboxes_beside("default", RUN) == (3 + 1) + 5
+    assert facts.sandboxes_beside("default", RUN) == (3 + 1) + 1

@@ -183,6 +183,27 @@ def test_sandbox_that_the_infrastructure_took_is_counted_at_no_cost(disruption: 
     assert (step.restarts, step.disruptions) == ((once, {}) if paid else ({}, once))
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (None, ({}, {})),
+        ({"deleting": True}, ({}, {})),
+        ({"deleting": True, "disruption": "EvictionByEvictionAPI"}, ({}, {Role.SANDBOX: 1})),
+        ({"phase": "Failed", "reason": "Evicted", "message": "low on resource: memory"}, ({Role.SANDBOX: 1}, {})),
+        ({"containers": (p.ended(137, restarts=1),), "admitted_boot": "boot-0001"}, ({Role.SANDBOX: 1}, {})),
+    ],
+    ids=["gone", "going", "drained", "evicted", "crashed in place"],
+)
+def test_where_others_scale_only_a_pod_that_left_a_trace_was_lost(
+    changes: dict[str, Any] | None, told: tuple[dict[Role, int], dict[Role, int]]
+) -> None:
+    run = p.run_record(mid_run().status, sandbox={"autoscaling": "External"})
+    pods = {} if changes is None else {p.pod(Role.SANDBOX, **changes): None}
+    # The pool was scaled down and up again: its Deployment wants as many as were admitted.
+    step = isolation(p.seen(run, pods=pods, deployments=POOL[:1]), p.NOW)
+    assert (step.restarts, step.disruptions) == told
+
+
 def test_lost_pool_in_mid_run_does_not_hold_up_what_needs_no_sandbox() -> None:
     step = step_for(None, deployments=[p.deployment(Role.ENGINE)])
     assert p.wanted(step, ISOLATED)[:2] == ("False", Reason.PROBING)

@@ -13,6 +13,7 @@ from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import RolloutFigures
 from spade_operator.facts import Facts, Poll
 from spade_operator.metrics import make_telemetry
+from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
 from spade_operator.records import RunRecord
 from spade_operator.view import live_view
 
@@ -96,6 +97,18 @@ def test_sandbox_pods_are_counted_by_state() -> None:
     for state in ("admitted", "pending", "probing", "draining"):
         assert samples["spade_sandbox_pods", state] == 1
     assert samples["spade_sandbox_pods", "failed"] == 0
+
+
+def test_demand_is_what_live_workers_hold_or_wait_for_whatever_stage_it_is() -> None:
+    facts = with_run(p.run_record())
+    assert exported(facts)["spade_sandbox_demand",] == 0
+    for name, changes in (("one", {}), ("two", {"rollout": 1}), ("done", {"phase": "Succeeded"})):
+        pod = p.pod(Role.WORKER, name, **changes)
+        facts.put(pod)
+        facts.set_poll(pod, Poll(p.worker_says(4, 3), "", p.NOW))
+    assert exported(facts)["spade_sandbox_demand",] == 14
+    facts.set_poll(p.pod(Role.WORKER, "two"), Poll(p.worker_says(4, 3), "no answer", p.NOW, SILENT_AFTER_FAILURES))
+    assert exported(facts)["spade_sandbox_demand",] == 7
 
 
 def test_live_page_counts_what_workers_of_the_rollout_in_work_say() -> None:

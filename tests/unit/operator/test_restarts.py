@@ -50,6 +50,14 @@ def test_sandbox_that_never_comes_up_spends_the_budget_too() -> None:
     assert "no user namespaces" in p.wanted(step, FAILED)[2]
 
 
+def test_sandbox_beyond_the_minimum_that_never_comes_up_spends_nothing() -> None:
+    crashing = p.pod(Role.SANDBOX, "more", containers=(p.ended(1, restarts=400),))
+    assert not restarts(p.seen(p.run_record(sandbox={"restarts": 3}), pods=[p.SANDBOX, crashing]), p.NOW).blocks
+    assert restarts(
+        p.seen(p.run_record(sandbox={"restarts": 3, "minPods": 2}), pods=[p.SANDBOX, crashing]), p.NOW
+    ).blocks
+
+
 @pytest.mark.parametrize("role", [Role.SANDBOX, Role.ENGINE])
 def test_server_that_would_end_so_for_ever_fails_the_run_once_its_log_was_read(role: Role) -> None:
     waiting = ContainerRecord(str(role), 1, waiting_reason="CrashLoopBackOff", last_exit_code=2, last_reason="Error")
