@@ -127,6 +127,9 @@ class Reason(StrEnum):
     """The new policy is being handed over and proven."""
     WAITING = "Waiting"
     """Something the next stage needs is not there yet; the message names it."""
+    EDITION_DIFFERS = "EditionDiffers"
+    """The API server's CustomResourceDefinitions are of another edition than the operator; nothing is done until they
+    agree."""
     # Verified
     JUDGING = "Judging"
     """The programs are being verified."""

@@ -216,6 +216,20 @@ class RetentionSpec(Document):
     """Newest checkpoints kept."""
 
 
+ImageName = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+
+
+class Images(Document):
+    """Image references of the roles."""
+
+    sandbox: ImageName
+    """Sandbox pods."""
+    worker: ImageName
+    """Workers and the beacon."""
+    trainer: ImageName
+    """Learner, engine and the preparation Job."""
+
+
 BootId = Annotated[str, StringConstraints(max_length=64)]
 
 

@@ -11,14 +11,14 @@ from typing import Generic, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.labels import HASH_ANNOTATION, Role
+from spade_contracts.labels import ASKED_ANNOTATION, HASH_ANNOTATION, TEMPLATE_ANNOTATION, Role
 from spade_contracts.resources import BatchCondition, Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
-from spade_operator.reconcile.steps import Action, Apply
+from spade_operator.reconcile.steps import Action, Apply, Scale
 from spade_operator.records import (
     ADOPTED,
     BatchRecord,
@@ -141,8 +141,20 @@ class Picture(Generic[Head_co]):
         return None
 
     def changed(self, manifests: list[Manifest]) -> tuple[Action, ...]:
-        """Applies for those manifests whose content is not what was applied last, or was changed by others since."""
-        return tuple(Apply(manifest) for manifest in manifests if not self._is_applied(manifest))
+        """What is to be done for those manifests whose content is not what was applied last, or was changed since."""
+        due = (self._due(manifest) for manifest in manifests if not self._is_applied(manifest))
+        return tuple(action for action in due if action is not None)
+
+    def _due(self, manifest: Manifest) -> Action | None:
+        """An apply, unless it would put another template under pods at work that nobody asked to change."""
+        known = next((d for d in self.deployments.values() if d.meta.name == manifest["metadata"]["name"]), None)
+        if manifest["kind"] != Kind.DEPLOYMENT or known is None or known.meta.deleting or known.meta.foreign:
+            return Apply(manifest)
+        marks = manifest["metadata"]["annotations"]
+        if known.asked != marks.get(ASKED_ANNOTATION) or known.template == marks.get(TEMPLATE_ANNOTATION):
+            return Apply(manifest)
+        wanted = manifest["spec"].get("replicas")
+        return None if wanted in (None, known.replicas) else Scale(known, wanted)
 
     def _is_applied(self, manifest: Manifest) -> bool:
         name, kind = manifest["metadata"]["name"], Kind(manifest["kind"])
@@ -180,8 +192,10 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
+    images = head.status.images
     return Picture(
-        site=site,
+        # A run goes on with the images that it was started with, whatever the installation has by now.
+        site=site if images is None else site.model_copy(update={"images": images}),
         head=head,
         batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord) and r.spec.cycle is not None},
         rollouts={r.spec.rollout: r for r in own if isinstance(r, RolloutRecord)},

@@ -60,7 +60,7 @@ def prepare(seen: Observed, now: datetime) -> Step:
     }
     if seen.holds(RunCondition.ACCEPTED):
         accepted = is_true(RunCondition.ACCEPTED, Reason.PREPARED, _message(seen))
-        return Step((*claim, *ground(seen)), (accepted,), status)
+        return Step((*claim, *ground(seen)), (accepted,), status | {"images": seen.site.images})
     step = _job(seen, now)
     held_up = next((want.reason for want in step.conditions if want.reason not in AT_WORK), None)
     return Step(

@@ -53,6 +53,7 @@ def suspend(seen: Observed, now: datetime) -> Step:
         ),
         status={
             "admitted": {},
+            "images": None,
             "engine_restarts_seen": {},
             "quiet_since": None,
             "stage_started": {},
