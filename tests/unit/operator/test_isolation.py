@@ -251,3 +251,12 @@ def test_run_goes_on_when_all_that_are_wanted_were_proven_after_the_repair() -> 
 def test_pod_that_was_not_admitted_in_the_gap_is_left_to_its_probe() -> None:
     seen = replace(p.seen(pods={FRESH: p.sandbox_says(), p.BEACON: p.beacon_says()}), breached_at=p.ago(1))
     assert isolation(seen, p.NOW).actions == (Admit(FRESH, "boot-0001"),)
+
+
+def test_pod_that_is_proven_at_its_admitted_boot_is_no_loss_while_its_gate_is_not_known_to_be_set() -> None:
+    fresh = p.pod(Role.SANDBOX)
+    status = p.holding(*p.AT_WORK, admitted={fresh.meta.name: "boot-0001"})
+    seen = p.seen(p.run_record(status), pods={fresh: p.sandbox_says(), p.BEACON: p.beacon_says()})
+    step = isolation(seen, p.NOW)
+    assert p.actions_of(step, Admit) == [Admit(fresh, "boot-0001")]
+    assert not step.restarts
