@@ -69,6 +69,9 @@ class Reason(StrEnum):
     """The spec, with the profile's defaults filled in, breaks a rule that the message names."""
     MODEL_NOT_FOUND = "ModelNotFound"
     """Nothing readable lies at spec.model.uri."""
+    POLICY_NOT_FOUND = "PolicyNotFound"
+    """The run of spec.model.fromRun, its storage or that policy version is not there, or is damaged; the message says
+    which."""
     MODEL_NOT_MOE = "ModelNotMoe"
     """The model has no experts, but spec.learner.parallelism.expert spreads them."""
     MODEL_UNSUPPORTED = "ModelUnsupported"

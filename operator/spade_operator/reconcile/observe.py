@@ -4,7 +4,7 @@ It is the only input of its decision besides the clock.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from spade_contracts.labels import ASKED_ANNOTATION, HASH_ANNOTATION, TEMPLATE_A
 from spade_contracts.resources import BatchCondition, Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import claim_name
 from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
@@ -70,6 +71,10 @@ class Picture(Generic[Head_co]):
     """Until when somebody else had opened what closes the sandboxes' network."""
     taken: tuple[PodRecord, ...] = ()
     """Pods that are gone, and were marked as disrupted when they went."""
+    source: RunRecord | None = None
+    """The run that `model.fromRun` names, if it is there."""
+    source_claim: bool = False
+    """Whether the claim that the operator makes for a run of that name is there."""
 
     @property
     def owner(self) -> Owner:
@@ -175,7 +180,13 @@ AnyPicture: TypeAlias = Picture[RunRecord | BatchRecord]
 def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | None:
     """The picture of a run, or None when there is no such run (any more)."""
     run = facts.run(namespace, name)
-    return _picture(facts, site, run) if run is not None else None
+    if run is None:
+        return None
+    seen, wanted = _picture(facts, site, run), run.spec.model.from_run if run.spec is not None else None
+    if wanted is None:
+        return seen
+    claim = facts.child(namespace, wanted.name, (Kind.CLAIM, claim_name(wanted.name)))
+    return replace(seen, source=facts.run(namespace, wanted.name), source_claim=claim is not None)
 
 
 def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> ObservedPool | None:
