@@ -210,8 +210,8 @@ class SpadeRunStatus(Document):
     handled_retry: int = 0
     """spec.retry that was acted on."""
     images: Images | None = None
-    """Images that its pods were started with. The run keeps them until its pods are given back, whatever images the
-    installation has by then."""
+    """Images that its pods were started with last. The run keeps them until its pods are given back, whatever images
+    the installation has by then."""
     storage_uri: Uri | None = None
     """Where the results lie, as the pods see it."""
     started_at: Moment | None = None

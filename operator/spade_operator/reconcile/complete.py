@@ -42,7 +42,6 @@ def complete(seen: Observed, now: datetime) -> Step:
         status={
             "finished_at": seen.status.finished_at or now.isoformat(timespec="seconds"),
             "admitted": {},
-            "images": None,
             "engine_restarts_seen": {},
             "quiet_since": None,
         },

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.labels import ASKED_ANNOTATION, HASH_ANNOTATION, TEMPLATE_ANNOTATION, Role
-from spade_contracts.resources import BatchCondition, Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
+from spade_contracts.resources import BatchCondition, Condition, Phase, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import claim_name
@@ -35,6 +35,8 @@ from spade_operator.records import (
 Status = TypeVar("Status", bound=BaseModel)
 Head = TypeVar("Head", bound=RunRecord | BatchRecord)
 Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
+RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
+"""Phases in which the run has no pods to wait for."""
 SILENT_AFTER_FAILURES = 5
 """Polls in a row that must fail before a pod's last answer counts no longer."""
 
@@ -195,6 +197,13 @@ def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> Observe
     return _picture(facts, site, batch) if batch is not None else None
 
 
+def _with_images(site: Site, head: RunRecord | BatchRecord) -> Site:
+    """A head at work goes on with the images that it was started with, whatever the installation has by now."""
+    resting = isinstance(head, RunRecord) and head.status.phase in RESTING
+    images = head.status.images
+    return site if images is None or resting else site.model_copy(update={"images": images})
+
+
 def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     uid, namespace, name = head.meta.uid, head.meta.namespace, head.meta.run
     family = sorted((r for r in facts.family(namespace, name)), key=lambda r: (r.meta.kind, r.meta.name))
@@ -203,10 +212,8 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
-    images = head.status.images
     return Picture(
-        # A run goes on with the images that it was started with, whatever the installation has by now.
-        site=site if images is None else site.model_copy(update={"images": images}),
+        site=_with_images(site, head),
         head=head,
         batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord) and r.spec.cycle is not None},
         rollouts={r.spec.rollout: r for r in own if isinstance(r, RolloutRecord)},

@@ -126,7 +126,7 @@ def _stays_failed(seen: Observed, condition: Wanted) -> Step:
             is_false(RunCondition.SUSPENDED, reason, "The run has failed; there is nothing to suspend."),
             is_false(RunCondition.COMPLETE, reason, f"The run has failed; {trained}"),
         ),
-        status={"admitted": {}, "images": None, "engine_restarts_seen": {}, "quiet_since": None},
+        status={"admitted": {}, "engine_restarts_seen": {}, "quiet_since": None},
         phase=Phase.FAILED,
         doing="failed",
         blocks=True,

@@ -53,7 +53,6 @@ def suspend(seen: Observed, now: datetime) -> Step:
         ),
         status={
             "admitted": {},
-            "images": None,
             "engine_restarts_seen": {},
             "quiet_since": None,
             "stage_started": {},

@@ -14,11 +14,9 @@ from spade_operator.children.engine import engine_deployment
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Run
 from spade_operator.facts import Facts
-from spade_operator.reconcile.complete import complete
 from spade_operator.reconcile.observe import Observed, observe
 from spade_operator.reconcile.prepare import prepare
 from spade_operator.reconcile.steps import Apply, Scale
-from spade_operator.reconcile.suspend import suspend
 from spade_operator.records import DeploymentRecord, Kind, record_of
 
 OLD = Images(sandbox="old/sandbox", worker="old/worker", trainer="old/trainer")
@@ -86,11 +84,13 @@ def test_unprepared_run_is_bound_to_no_images() -> None:
     assert "images" not in prepare(p.seen(), p.NOW).status
 
 
-def test_run_that_gave_its_pods_back_is_bound_to_no_images() -> None:
-    status = p.holding(*p.AT_WORK, images=OLD, phase=Phase.PLAYING)
-    assert suspend(p.seen(p.run_record(status, suspend="Now")), p.NOW).status["images"] is None
-    ended = p.holding(*p.AT_WORK, images=OLD, rollout=4, policy_version=4)
-    assert complete(p.seen(p.run_record(ended)), p.NOW).status["images"] is None
+@pytest.mark.parametrize("phase", [Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED])
+def test_run_that_goes_on_after_it_gave_its_pods_back_takes_the_installations_images(phase: Phase) -> None:
+    facts = Facts()
+    facts.put(p.run_record(p.holding(RunCondition.ACCEPTED, images=OLD, phase=phase)))
+    seen = observe(facts, p.SITE, "default", p.RUN)
+    assert seen is not None
+    assert prepare(seen, p.NOW).status["images"] == p.SITE.images
 
 
 def test_deployments_of_every_role_say_what_was_asked() -> None:
