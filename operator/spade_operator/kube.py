@@ -175,15 +175,6 @@ class Kube:
                 "create", EVENT, event["metadata"]["namespace"], body=event, attempts=1, seconds=EVENT_SECONDS
             )
 
-    async def apply_status(self, manifest: Object) -> Object:
-        """Server-side apply of a few fields of a status of ours; what the manifest does not name stays as it is."""
-        meta = manifest["metadata"]
-        return await self._call(
-            "apply", manifest["kind"], meta["namespace"], meta["name"], "status",
-            query={"fieldManager": FIELD_MANAGER, "force": "true"}, body=manifest,
-            content="application/apply-patch+yaml",
-        )  # fmt: skip
-
     async def schemas(self, known: str) -> tuple[str, Object | None]:
         """Where the API server publishes the schemas of our kinds, and the schemas unless they are at `known`.
 

@@ -231,20 +231,21 @@ async def write_status(
     hands.tell(news(record, status.conditions, written.meta))
 
 
-async def apply_condition(hands: Hands, record: RunRecord | BatchRecord, condition: Condition) -> None:
-    """Set one condition of an object and leave the rest of its status alone. An object that is gone is no error."""
+async def write_condition(hands: Hands, record: RunRecord | BatchRecord, condition: Condition) -> None:
+    """Set one condition of an object and leave the rest of its status as the API server has it, fields that are not
+    known here included. An object that is gone is no error; raises Conflict if it changes meanwhile.
+    """
     hands.leadership.require()
     meta = record.meta
-    manifest: Object = {
-        "apiVersion": f"{GROUP}/{VERSION}",
-        "kind": str(meta.kind),
-        "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
-        "status": {"conditions": [condition.model_dump(mode="json", by_alias=True, exclude_none=True)]},
-    }
     try:
-        answer = await hands.kube.apply_status(manifest)
+        found = await hands.kube.get(meta.kind, meta.namespace, meta.name)
     except NotFound:
         return
+    status: Object = found.get("status") or {}
+    others = [known for known in status.get("conditions") or [] if known.get("type") != condition.type]
+    wanted = condition.model_dump(mode="json", by_alias=True, exclude_none=True)
+    body = found | {"kind": str(meta.kind), "apiVersion": f"{GROUP}/{VERSION}"}
+    answer = await hands.kube.update(body | {"status": status | {"conditions": [*others, wanted]}}, part="status")
     written = record_of(meta.kind, answer)
     hands.facts.put(written)
     hands.tell(news(record, (condition,), written.meta))

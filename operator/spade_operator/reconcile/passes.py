@@ -9,7 +9,7 @@ from spade_operator.keys import Key, child_keys, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
-from spade_operator.reconcile.act import Hands, act, apply_condition, write_status
+from spade_operator.reconcile.act import Hands, act, write_condition, write_status
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.held import held
@@ -146,7 +146,7 @@ async def _held(shop: Shop, key: Key) -> float | None:
         return await _gone(shop, key)
     condition = held(record, hands.facts.strange_definitions, hands.clock())
     if condition is not None:
-        await apply_condition(hands, record, condition)
+        await write_condition(hands, record, condition)
     return None
 
 

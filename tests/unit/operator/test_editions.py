@@ -67,10 +67,14 @@ def test_another_version_of_the_product_with_equal_definitions_is_no_difference(
 
 
 class Holding(Server):
-    """Takes conditions by apply."""
+    """Has a run with a field that only another edition knows."""
 
-    async def apply_status(self, manifest: Object) -> Object:
-        return await self._write("apply status", manifest)
+    async def get(self, kind: str, namespace: str, name: str) -> Object:
+        found = await super().get(kind, namespace, name)
+        known = {"type": "Accepted", "status": "True", "reason": "Prepared", "message": "", "observedGeneration": 1,
+                 "lastTransitionTime": "2026-01-01T00:00:00Z"}  # fmt: skip
+        status = {"conditions": [known, known | {"type": "Progressing"}], "ofTheNextVersion": 7, "rollout": 3}
+        return found | {"kind": kind, "status": status} | ({"spec": {"run": "x"}} if kind == Kind.BATCH else {})
 
 
 async def test_working_run_gets_one_condition_and_nothing_else_is_done() -> None:
@@ -79,9 +83,11 @@ async def test_working_run_gets_one_condition_and_nothing_else_is_done() -> None
     able.hands.facts.strange_definitions = STRANGE
     assert await reconcile(able, RUN) is None
     ((verb, body),) = server.writes
-    assert verb == "apply status"
-    (condition,) = body["status"].pop("conditions")
-    assert body["status"] == {}, "a whole status would lose what only another edition knows"
+    assert verb == "update status"
+    assert body["status"]["ofTheNextVersion"] == 7, "what only another edition knows stays"
+    assert body["status"]["rollout"] == 3
+    kept, condition = body["status"]["conditions"]
+    assert kept["type"] == "Accepted"
     assert (condition["type"], condition["status"], condition["reason"], condition["message"]) == (
         "Progressing", "False", "EditionDiffers", STRANGE,
     )  # fmt: skip
@@ -115,7 +121,7 @@ async def test_unit_of_a_run_is_left_alone_and_a_batch_of_its_own_says_why_it_wa
     await reconcile(able, run_key("default", p.POOL_FAMILY))
     ((_, body),) = server.writes
     assert body["kind"] == "EnvBatch"
-    assert body["status"]["conditions"][0]["reason"] == "EditionDiffers"
+    assert body["status"]["conditions"][-1]["reason"] == "EditionDiffers"
 
 
 async def test_pods_of_a_deleted_run_are_freed_all_the_same() -> None:
