@@ -47,7 +47,7 @@ def resolved(document: dict[str, Any]) -> MethodConfig:
     spec = checked_spec(document)
     check(spec)
     method = spec.method()
-    _check_packages(spec.model.uri, method)
+    _check_packages(spec.model.uri or "", method)
     return method
 
 

@@ -8,6 +8,7 @@ import yaml
 from rich.console import Console
 
 from spade_cli import check as checking
+from spade_cli import export as exporting
 from spade_cli import replay as replaying
 from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
@@ -164,6 +165,38 @@ def replay(
     """
     wanted = replaying.Wanted(file, index, program, backend)
     raise typer.Exit(run_until_signal(replaying.replay_record(wanted, verifying.to_stdout, verifying.to_stderr)))
+
+
+@app.command()
+def export(  # noqa: PLR0917  # typer calls it by name
+    source: Annotated[
+        str,
+        typer.Argument(help="Name of a SpadeRun in the cluster; or the folder of a run, as a path or file:///PATH."),
+    ],
+    target: Annotated[str, typer.Argument(help="Where to: an empty or new folder, or a URI of fsspec (s3://…).")],
+    policy: Annotated[
+        int | None,
+        typer.Option(min=0, help="Policy version. Without it the newest: of a run's name the newest that was proven."),
+    ] = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: Namespace = "default",
+    image: Annotated[
+        str | None, typer.Option(help="Image of the pod that reads the claim, in place of the run's own.")
+    ] = None,
+    image_pull_secret: Annotated[str | None, typer.Option(help="Secret that opens the image's registry.")] = None,
+) -> None:
+    """Copy a policy out of a run's storage as a Hugging Face folder; every checksum is compared on both sides.
+
+    A run's name needs the rights to create, get and delete pods and to execute in them, in its namespace.
+    """
+    if exporting.is_name(source):
+        api = connect(kubeconfig)
+        found = get_run(api, namespace, source)
+        done = exporting.export_from_cluster(api, found, policy, target, image=image, pull_secret=image_pull_secret)
+    else:
+        done = exporting.export_from_storage(source, policy, target)
+    size = f"{done.files} files, {done.bytes / 2**20:.1f} MiB"
+    plain().print(f"Policy version {done.policy_version} is in {done.target}: {size}, checksums equal.", soft_wrap=True)
 
 
 def plain(*, stderr: bool = False) -> Console:

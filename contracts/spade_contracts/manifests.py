@@ -16,6 +16,16 @@ from spade_contracts.verdicts import VerifierFailure
 FORMAT = 1
 
 
+class PolicyOrigin(Contract):
+    """The policy of another run that became policy 0."""
+
+    run: str
+    """SpadeRun of the same namespace."""
+    policy_version: int
+    tensors_sha256: str
+    """As its policy.json has it."""
+
+
 class RunManifest(Contract):
     """run.json: the resolved configuration of the run; what may change later is not in it."""
 
@@ -23,6 +33,8 @@ class RunManifest(Contract):
     namespace: str
     name: str
     model_uri: str
+    """The model at the beginning of it all: of a run that starts from another one's policy, that run's."""
+    origin: PolicyOrigin | None = None
     method: MethodConfig
     versions: dict[str, str]
     """Versions of our packages that shape numbers."""

@@ -31,12 +31,26 @@ class RunRef(Contract):
     """fsspec URI of the run's folder, such as `file:///storage/default/mini`."""
 
 
+class OriginTask(Contract):
+    """The run whose policy a run starts from."""
+
+    run: str
+    storage_uri: str
+    """Its folder, as this pod sees it."""
+    policy_version: int | None = None
+    """The version that the spec names; None: the newest."""
+    newest: int | None = None
+    """The newest version that its engines were proven at; None: not known, the newest in its storage counts."""
+
+
 class PrepareTask(Contract):
     """Check storage, resolve the model into policies/0000, check the corpus, write run.json."""
 
     kind: Literal["prepare"] = "prepare"
     run: RunRef
     model_uri: str
+    """Empty when the model is a policy of another run."""
+    origin: OriginTask | None = None
     method: MethodConfig
 
 

@@ -82,6 +82,8 @@ ChildName = tuple[Kind, str]
 class Facts:
     """All facts. Only the event loop's thread touches it."""
 
+    strange_definitions: str = ""
+    """How the API server's definitions of our kinds are not the operator's; empty when they are."""
     _objects: dict[RunName, dict[ChildName, Record]] = field(default_factory=dict)
     _deleted: OrderedDict[str, None] = field(default_factory=OrderedDict)
     _polls: dict[str, Poll] = field(default_factory=dict)

@@ -175,6 +175,23 @@ class Kube:
                 "create", EVENT, event["metadata"]["namespace"], body=event, attempts=1, seconds=EVENT_SECONDS
             )
 
+    async def schemas(self, known: str) -> tuple[str, Object | None]:
+        """Where the API server publishes the schemas of our kinds, and the schemas unless they are at `known`.
+
+        The address changes with the content. Everybody who may use the API may read it. Raises NotFound while our
+        kinds are not served.
+        """
+        doing = "read the published schemas"
+        index = await self._request(doing, "get", "openapi", "GET", f"{self._connection.server}/openapi/v3")
+        place = (index.get("paths") or {}).get(f"apis/{GROUP}/{VERSION}")
+        if place is None:
+            raise NotFound(doing, 404, f"{GROUP}/{VERSION} is not published")
+        address = str(place["serverRelativeURL"])
+        if address == known:
+            return address, None
+        url = f"{self._connection.server}{address}"
+        return address, await self._request(doing, "get", "openapi", "GET", url)
+
     async def log(self, namespace: str, pod: str, container: str, *, previous: bool, lines: int) -> str:
         """Last lines of a container. Raises NotFound when the kubelet has them no longer."""
         query = {"container": container, "tailLines": str(lines), "limitBytes": str(MAX_LOG_BYTES)}
@@ -199,27 +216,47 @@ class Kube:
         attempts: int = ATTEMPTS,
         seconds: float | None = None,
     ) -> Object:
-        limit = seconds or self._seconds
         root, plural = PATHS[kind]
         steps = [root, *(["namespaces", quote(namespace)] if namespace else []), plural]
         steps += [quote(step) for step in (name, part) if step]
-        url = "/".join([self._connection.server, *steps])
-        doing = f"{verb} {kind} {namespace}/{name}{'/' + part if part else ''}"
+        method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
+        return await self._request(
+            f"{verb} {kind} {namespace}/{name}{'/' + part if part else ''}", verb, plural, method,
+            "/".join([self._connection.server, *steps]), query=query, body=body, content=content, accept=accept,
+            text=text, attempts=attempts, seconds=seconds,
+        )  # fmt: skip
+
+    async def _request(
+        self,
+        doing: str,
+        verb: str,
+        resource: str,
+        method: str,
+        url: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Object | None = None,
+        content: str = "application/json",
+        accept: str | None = None,
+        text: bool = False,
+        attempts: int = ATTEMPTS,
+        seconds: float | None = None,
+    ) -> Object:
+        limit = seconds or self._seconds
         headers = {"Content-Type": content, "Accept": accept or ("*/*" if text else "application/json")}
         data = json.dumps(body) if body is not None else None
-        method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
         try:
             async with asyncio.timeout(limit):
                 for attempt in range(attempts):
                     code, answer, wait = await self._once(method, url, query or {}, headers, data, text)
-                    self._observe(verb, plural, str(code))
+                    self._observe(verb, resource, str(code))
                     if code < 300 and code > 0:
                         return answer
                     if not (code == 429 or code >= 500 or code == 0) or attempt == attempts - 1:
                         raise _error(doing, code, answer)
                     await asyncio.sleep(wait or RETRY_SECONDS * 2**attempt)
         except TimeoutError:
-            self._observe(verb, plural, "timeout")
+            self._observe(verb, resource, "timeout")
             raise Unavailable(doing, 0, f"no answer within {limit:.0f} s") from None
         raise AssertionError("every attempt returns, raises or waits")
 

@@ -13,7 +13,7 @@ import uvloop
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import RUN
-from spade_operator import handlers, lease
+from spade_operator import editions, handlers, lease
 from spade_operator.children.site import Site, load_site
 from spade_operator.facts import Facts
 from spade_operator.handlers.memory import Memory
@@ -77,6 +77,7 @@ async def operate(environment: Mapping[str, str]) -> None:
         runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
+        schemas = await editions.first_look(kube, facts)
         await _until_one_ends(
             keep_watching(
                 lambda: _watch(site, Memory(facts, queue, connection), settings.api_seconds),
@@ -86,6 +87,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
             miss(kube, facts, queue, site.watch_namespace),
+            editions.keep_looking(kube, facts, queue, schemas),
             poller.run(leadership.holds),
             poster.run(),
             *(work(shop) for _ in range(settings.workers)),

@@ -183,6 +183,10 @@ class DeploymentRecord:
     ready: int = 0
     failure: str = ""
     """Why the API server refuses it pods, such as a quota; in its own words."""
+    asked: str = ""
+    """Digest of what its owner's spec asked of the pods when it was applied last."""
+    template: str = ""
+    """Digest of the pod template as it was applied last."""
 
 
 @dataclass(frozen=True)
@@ -328,7 +332,15 @@ def _deployment(meta: Meta, raw: Raw) -> DeploymentRecord:
         for c in status.get("conditions") or []
         if c.get("type") == "ReplicaFailure" and c.get("status") == "True"
     )
-    return DeploymentRecord(meta, int(spec.get("replicas", 1)), int(status.get("readyReplicas", 0)), next(refusals, ""))
+    notes: Raw = (raw.get("metadata") or {}).get("annotations") or {}
+    return DeploymentRecord(
+        meta=meta,
+        replicas=int(spec.get("replicas", 1)),
+        ready=int(status.get("readyReplicas", 0)),
+        failure=next(refusals, ""),
+        asked=notes.get(labels.ASKED_ANNOTATION, ""),
+        template=notes.get(labels.TEMPLATE_ANNOTATION, ""),
+    )
 
 
 @dataclass(frozen=True)

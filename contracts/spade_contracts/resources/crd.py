@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spade_contracts.base import Document
-from spade_contracts.labels import GROUP, VERSION
+from spade_contracts.labels import EDITION_ANNOTATION, GROUP, VERSION
 from spade_contracts.resources import env_batch, rollout_job, spade_run
 from spade_contracts.resources.columns import Column
+from spade_contracts.resources.edition import edition
 from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.rules import ENV_BATCH_RULES, ROLLOUT_JOB_RULES, SPADE_RUN_RULES
 from spade_contracts.resources.scalars import NAMES_MESSAGE
@@ -79,11 +80,17 @@ CUSTOM_RESOURCES = (
 
 
 def definition(resource: CustomResource) -> Schema:
-    """The CustomResourceDefinition of a kind."""
+    """The CustomResourceDefinition of a kind.
+
+    Its edition stands in an annotation for people, and as the schema's title: the API server publishes that to
+    everybody who may talk to it, whether or not he may read CustomResourceDefinitions.
+    """
+    whole = schema(resource)
+    stamp = edition(resource.kind, whole)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{GROUP}"},
+        "metadata": {"name": f"{resource.plural}.{GROUP}", "annotations": {EDITION_ANNOTATION: stamp}},
         "spec": {
             "group": GROUP,
             "names": {
@@ -102,7 +109,7 @@ def definition(resource: CustomResource) -> Schema:
                     "storage": True,
                     "subresources": {"status": {}},
                     "additionalPrinterColumns": [_column(column) for column in resource.columns],
-                    "schema": {"openAPIV3Schema": schema(resource)},
+                    "schema": {"openAPIV3Schema": {"title": stamp, **whole}},
                 }
             ],
         },

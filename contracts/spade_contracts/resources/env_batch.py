@@ -14,7 +14,7 @@ from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.reasons import BatchCondition
-from spade_contracts.resources.run_parts import BootId, Restarts, SandboxSpec, Suspend
+from spade_contracts.resources.run_parts import BootId, Images, Restarts, SandboxSpec, Suspend
 from spade_contracts.resources.scalars import Figure, Moment, Uri
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ class EnvBatchStatus(Document):
     """Of a stand-alone batch, by role."""
     quiet_since: Moment | None = None
     """RFC 3339 time since which the stand-alone batch's pool is larger than its demand."""
+    images: Images | None = None
+    """Images that the pods of a stand-alone batch were started with; it keeps them until they are given back."""
     handled_retry: int = 0
     """spec.retry that was acted on."""
     started_at: Moment | None = None

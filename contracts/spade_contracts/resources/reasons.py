@@ -73,6 +73,9 @@ class Reason(StrEnum):
     """The spec, with the profile's defaults filled in, breaks a rule that the message names."""
     MODEL_NOT_FOUND = "ModelNotFound"
     """Nothing readable lies at spec.model.uri."""
+    POLICY_NOT_FOUND = "PolicyNotFound"
+    """The run of spec.model.fromRun, its storage or that policy version is not there, or is damaged; the message says
+    which."""
     MODEL_NOT_MOE = "ModelNotMoe"
     """The model has no experts, but spec.learner.parallelism.expert spreads them."""
     MODEL_UNSUPPORTED = "ModelUnsupported"
@@ -148,6 +151,9 @@ class Reason(StrEnum):
     """The new policy is being handed over and proven."""
     WAITING = "Waiting"
     """Something the next stage needs is not there yet; the message names it."""
+    EDITION_DIFFERS = "EditionDiffers"
+    """The API server's CustomResourceDefinitions are of another edition than the operator; nothing is done until they
+    agree."""
     # Verified
     JUDGING = "Judging"
     """The programs are being verified."""

@@ -160,6 +160,11 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             f"!self.metadata.name.endsWith('{BATCH_FAMILY_SUFFIX}')",
             f"names ending in {BATCH_FAMILY_SUFFIX} are kept for the pods of stand-alone EnvBatches: use another name",
         ),
+        Rule(
+            "!has(self.spec.model.fromRun) || self.spec.model.fromRun.name != self.metadata.name",
+            "spec.model.fromRun names the run itself: name another run, or write spec.model.uri",
+            field=".spec.model",
+        ),
         *(_needs_pause(field) for field in POD_FIELDS),
     ),
     "spec": (
@@ -171,6 +176,11 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             field=".rollouts",
         ),
         _grows("retry", _RETRY),
+        Rule(
+            "has(self.model.uri) != has(self.model.fromRun)",
+            "spec.model has one source: write either uri or fromRun",
+            field=".model",
+        ),
         Rule(
             f"{_ACTIVE} <= {_SKILLS}",
             "spec.environments.activeSkills is more than there are skills: name more skills or lower it",

@@ -67,12 +67,26 @@ class Suspend(StrEnum):
     NOW = "Now"
 
 
-class Model(Document):
-    """The policy that a run starts from."""
+class FromRun(Document):
+    """A policy version of another run of the same namespace."""
 
-    uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+    name: Annotated[str, StringConstraints(max_length=MAX_RUN_NAME, pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$")]
+    """The SpadeRun. It may be at work, or gone if its storage is still there."""
+    policy_version: int | None = Field(default=None, ge=0, le=1_000_000)
+    """Which version. Left out, the newest that its engines were proven at; of a run that is gone, the newest in its
+    storage. run.json records which it was."""
+    claim_name: str | None = Field(default=None, min_length=1, max_length=253)
+    """The claim that holds its storage, for a run that is gone and had named one itself."""
+
+
+class Model(Document):
+    """The policy that a run starts from: a model, or a policy of another run."""
+
+    uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)] | None = None
     """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
     at /storage and volumes of `workers.pod` are below /mnt."""
+    from_run: FromRun | None = None
+    """A policy version of another run of this namespace, in place of `uri`."""
 
 
 class LearnerSpec(Document):
@@ -216,6 +230,20 @@ class RetentionSpec(Document):
     """Newest exported policies kept, policy 0 always."""
     checkpoints: int = Field(default=2, ge=1, le=1000)
     """Newest checkpoints kept."""
+
+
+ImageName = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+
+
+class Images(Document):
+    """Image references of the roles."""
+
+    sandbox: ImageName
+    """Sandbox pods."""
+    worker: ImageName
+    """Workers and the beacon."""
+    trainer: ImageName
+    """Learner, engine and the preparation Job."""
 
 
 BootId = Annotated[str, StringConstraints(max_length=64)]

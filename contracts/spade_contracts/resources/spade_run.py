@@ -17,6 +17,7 @@ from spade_contracts.resources.run_parts import (
     EngineSpec,
     EnvironmentsPatch,
     HistorySpec,
+    Images,
     LearnerSpec,
     Model,
     PlayPatch,
@@ -208,6 +209,9 @@ class SpadeRunStatus(Document):
     """RFC 3339 time since which the pool is larger than its demand."""
     handled_retry: int = 0
     """spec.retry that was acted on."""
+    images: Images | None = None
+    """Images that its pods were started with last. The run keeps them until its pods are given back, whatever images
+    the installation has by then."""
     storage_uri: Uri | None = None
     """Where the results lie, as the pods see it."""
     started_at: Moment | None = None

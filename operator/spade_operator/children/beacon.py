@@ -22,4 +22,5 @@ def beacon_deployment(owner: Owner, site: Site, replicas: int = 1) -> list[Manif
     )
     settings = owner.worker_pod.placement()
     template = pods.pod_template(owner, Role.BEACON, site, container, settings, grace_seconds=5)
-    return [deployment(owner, Role.BEACON, template, replicas=replicas, strategy={"type": "Recreate"})]
+    asked, strategy = settings.model_dump(mode="json", exclude_defaults=True), {"type": "Recreate"}
+    return [deployment(owner, Role.BEACON, template, replicas=replicas, strategy=strategy, asked=asked)]

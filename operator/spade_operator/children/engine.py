@@ -42,4 +42,6 @@ def engine_deployment(run: Run, site: Site, replicas: int) -> list[Manifest]:
         grace_seconds=30,
         annotations={TASK_ANNOTATION: task.model_dump_json()},
     )
-    return [deployment(run.owner, Role.ENGINE, template, replicas=replicas, strategy={"type": "Recreate"})]
+    asked = wanted.model_dump(mode="json", include={"pod", "args"}, exclude_defaults=True)
+    strategy = {"type": "Recreate"}
+    return [deployment(run.owner, Role.ENGINE, template, replicas=replicas, strategy=strategy, asked=asked)]

@@ -5,6 +5,7 @@ from spade_contracts.tasks import PrepareTask
 from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import prepare_job_name
+from spade_operator.children.origin import Origin
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
 from spade_operator.children.workloads import indexed_job
@@ -12,14 +13,20 @@ from spade_operator.children.workloads import indexed_job
 BACKOFF_LIMIT = 2
 
 
-def prepare_job(run: Run, site: Site, attempt: int = 0) -> list[Manifest]:
+def prepare_job(run: Run, site: Site, attempt: int = 0, origin: Origin | None = None) -> list[Manifest]:
     """The Job. Raises InvalidInput when the spec does not resolve to settings."""
-    task = PrepareTask(run=run.owner.ref, model_uri=run.spec.model.uri, method=run.spec.method())
+    task = PrepareTask(
+        run=run.owner.ref,
+        model_uri=run.spec.model.uri or "",
+        origin=origin.task(run.owner) if origin is not None else None,
+        method=run.spec.method(),
+    )
+    of_others = origin.volumes(run.owner) if origin is not None else ()
     container = pods.Container(
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.workers.main", "prepare"),
         ports={},
-        volumes=(*volumes.scratch("4Gi"), volumes.storage(run.owner), volumes.task_file()),
+        volumes=(*volumes.scratch("4Gi"), volumes.storage(run.owner), *of_others, volumes.task_file()),
     )
     template = pods.pod_template(
         run.owner,

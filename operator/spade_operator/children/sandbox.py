@@ -78,4 +78,5 @@ def sandbox_deployment(owner: Owner, site: Site, replicas: int | None) -> list[M
         },
     )
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    return [deployment(owner, Role.SANDBOX, template, replicas=replicas, strategy=strategy)]
+    asked = wanted.model_dump(mode="json", include={"pod", "sessions_per_pod"}, exclude_defaults=True)
+    return [deployment(owner, Role.SANDBOX, template, replicas=replicas, strategy=strategy, asked=asked)]

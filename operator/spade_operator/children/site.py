@@ -15,6 +15,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import ProbeTarget, TargetKind, TransportProtocol
 from spade_contracts.labels import Role
 from spade_contracts.resources.pods import Resources
+from spade_contracts.resources.run_parts import Images
 from spade_contracts.resources.scalars import LabelKey, LabelValue
 
 RESOLV_CONF = Path("/etc/resolv.conf")
@@ -28,17 +29,6 @@ class PullPolicy(StrEnum):
     ALWAYS = "Always"
     IF_NOT_PRESENT = "IfNotPresent"
     NEVER = "Never"
-
-
-class Images(Document):
-    """Image references of the roles."""
-
-    sandbox: str = Field(min_length=1)
-    """Sandbox pods."""
-    worker: str = Field(min_length=1)
-    """Workers and the beacon."""
-    trainer: str = Field(min_length=1)
-    """Learner, engine and the preparation Job."""
 
 
 class Dns(Document):

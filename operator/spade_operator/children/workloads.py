@@ -1,8 +1,11 @@
 """The two shapes of workloads: a Deployment, whose lost pod holds no name, and a Job."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from spade_contracts.exit_codes import ExitCode
-from spade_contracts.labels import Role
-from spade_operator.children.manifests import Manifest, child, role_selector, run_labels
+from spade_contracts.labels import ASKED_ANNOTATION, TEMPLATE_ANNOTATION, Role
+from spade_operator.children.manifests import Manifest, child, digest, role_selector, run_labels
 from spade_operator.children.names import role_name
 from spade_operator.children.owner import Owner, Parent
 
@@ -10,8 +13,21 @@ NOT_BY_ANOTHER_POD = (ExitCode.NEVER, ExitCode.STORAGE_FULL)
 """What another pod of the Job would not mend; for each the Job would also wait longer."""
 
 
-def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | None, strategy: Manifest) -> Manifest:
-    """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA)."""
+def deployment(
+    owner: Owner,
+    role: Role,
+    template: Manifest,
+    *,
+    replicas: int | None,
+    strategy: Manifest,
+    asked: Mapping[str, Any],
+) -> Manifest:
+    """A role's Deployment. `replicas` None leaves the number to somebody else (HPA, KEDA).
+
+    `asked`: what the owner's spec says of these pods. While it is the same, another template is the operator's doing
+    (another version, other settings of the installation), and no reason to replace pods at work. Without defaults, so
+    that a field that is new in a version changes nothing.
+    """
     spec: Manifest = {
         "selector": {"matchLabels": role_selector(owner, role)},
         "strategy": strategy,
@@ -22,7 +38,7 @@ def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | 
     if replicas is not None:
         spec["replicas"] = replicas
     name = role_name(owner.name, role)
-    return child(
+    result = child(
         "apps/v1",
         "Deployment",
         name,
@@ -31,6 +47,8 @@ def deployment(owner: Owner, role: Role, template: Manifest, *, replicas: int | 
         parent=owner.parent,
         body={"spec": spec},
     )
+    result["metadata"]["annotations"] |= {ASKED_ANNOTATION: digest(dict(asked)), TEMPLATE_ANNOTATION: digest(template)}
+    return result
 
 
 def indexed_job(

@@ -24,10 +24,14 @@ class NotSupported(InvalidInput):
 def check(spec: SpadeRunSpec) -> None:
     """Raise InvalidInput, naming the field and what to write, for a spec that cannot run. `spade check` calls this."""
     method = spec.method()
+    if (spec.model.uri is None) == (spec.model.from_run is None):
+        raise InvalidInput("spec.model", "must have one source", remedy="Write either uri or fromRun.")
     for where, uri in (
         ("spec.model.uri", spec.model.uri),
         ("spec.environments.corpus.uri", method.environments.corpus.uri),
     ):
+        if uri is None:
+            continue
         if not uri.startswith(SCHEMES):
             raise InvalidInput(where, f"{uri!r} cannot be read", remedy="Write package:NAME or file:///PATH.")
         _check_no_secret(where, uri, spec.workers.pod)

@@ -10,7 +10,7 @@ import aiohttp
 
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, ROLE, RUN, VERSION, Role
-from spade_contracts.resources import EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
+from spade_contracts.resources import Condition, EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, Told
@@ -35,6 +35,7 @@ from spade_operator.reconcile.steps import (
     Create,
     FetchLog,
     Remove,
+    Scale,
     SetDeletionCost,
     SetTarget,
 )
@@ -92,6 +93,11 @@ async def _do(hands: Hands, action: Action) -> None:
             await _create(hands, manifest)
         case Apply(manifest):
             await _apply(hands, manifest)
+        case Scale(deployment, replicas):
+            meta = deployment.meta
+            wanted: Object = {"metadata": {"uid": meta.uid}, "spec": {"replicas": replicas}}
+            answer = await hands.kube.patch(Kind.DEPLOYMENT, meta.namespace, meta.name, wanted)
+            hands.facts.put(record_of(Kind.DEPLOYMENT, answer))
         case Remove(record, grace_seconds):
             meta = record.meta
             await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
@@ -235,3 +241,23 @@ async def write_status(
     written = record_of(meta.kind, answer)
     hands.facts.put(written)
     hands.tell(news(record, status.conditions, written.meta))
+
+
+async def write_condition(hands: Hands, record: RunRecord | BatchRecord, condition: Condition) -> None:
+    """Set one condition of an object and leave the rest of its status as the API server has it, fields that are not
+    known here included. An object that is gone is no error; raises Conflict if it changes meanwhile.
+    """
+    hands.leadership.require()
+    meta = record.meta
+    try:
+        found = await hands.kube.get(meta.kind, meta.namespace, meta.name)
+    except NotFound:
+        return
+    status: Object = found.get("status") or {}
+    others = [known for known in status.get("conditions") or [] if known.get("type") != condition.type]
+    wanted = condition.model_dump(mode="json", by_alias=True, exclude_none=True)
+    body = found | {"kind": str(meta.kind), "apiVersion": f"{GROUP}/{VERSION}"}
+    answer = await hands.kube.update(body | {"status": status | {"conditions": [*others, wanted]}}, part="status")
+    written = record_of(meta.kind, answer)
+    hands.facts.put(written)
+    hands.tell(news(record, (condition,), written.meta))

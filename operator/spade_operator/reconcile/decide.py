@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from spade_contracts.resources import Phase, Reason, SpadeRunStatus
+from spade_contracts.resources import Reason, SpadeRunStatus
 from spade_operator.reconcile.accept import accept
 from spade_operator.reconcile.causes import trouble
 from spade_operator.reconcile.complete import complete
@@ -12,7 +12,7 @@ from spade_operator.reconcile.engines import engines
 from spade_operator.reconcile.history import history
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.learner import learner
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import RESTING, Observed
 from spade_operator.reconcile.prepare import prepare
 from spade_operator.reconcile.restarts import restarts
 from spade_operator.reconcile.rollout import rollout
@@ -40,8 +40,6 @@ POLICIES: tuple[Policy, ...] = (
 """In the order of a run's life (design §6); those that may end or pause it come before those that build it."""
 
 
-RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
-"""Phases in which the run has no pods to wait for."""
 MAX_DOING = 256
 
 

@@ -181,7 +181,8 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
     refused += _opened_by_others(seen)
     if suspects:
         refused.append(Verdict(reason=Reason.POLICY_CHANGED, message=OPENED))
-    lost, spared = _lost(seen, admitted)
+    # A pod that is proven at the boot that was admitted is there, even if its gate is not known to be set yet.
+    lost, spared = _lost(seen, admitted | {pod.meta.name: boot for pod, boot in proven})
     lost = max(0, lost - suspects)
     if any(verdict.reason is IN_DOUBT for verdict in refused):
         actions += [Remove(pod, DISCARD_GRACE_SECONDS) for pod in seen.pods if pod.live and pod.meta.name in admitted]

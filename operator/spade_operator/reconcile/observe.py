@@ -4,23 +4,24 @@ It is the only input of its decision besides the clock.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.labels import HASH_ANNOTATION, Role
-from spade_contracts.resources import BatchCondition, Condition, RunCondition, SpadeRunSpec, SpadeRunStatus
+from spade_contracts.labels import ASKED_ANNOTATION, HASH_ANNOTATION, TEMPLATE_ANNOTATION, Role
+from spade_contracts.resources import BatchCondition, Condition, Phase, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
+from spade_operator.children.names import claim_name
 from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
 from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
-from spade_operator.reconcile.steps import Action, Apply
+from spade_operator.reconcile.steps import Action, Apply, Scale
 from spade_operator.records import (
     ADOPTED,
     BatchRecord,
@@ -36,6 +37,8 @@ from spade_operator.records import (
 Status = TypeVar("Status", bound=BaseModel)
 Head = TypeVar("Head", bound=RunRecord | BatchRecord)
 Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
+RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
+"""Phases in which the run has no pods to wait for."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,10 @@ class Picture(Generic[Head_co]):
     """NetworkPolicies of the namespace that let pods out, ours among them."""
     sandboxes_beside: int = 0
     """Sandbox pods of other pools in the namespace; 0 where the installation sets no limit."""
+    source: RunRecord | None = None
+    """The run that `model.fromRun` names, if it is there."""
+    source_claim: bool = False
+    """Whether the claim that the operator makes for a run of that name is there."""
 
     @property
     def owner(self) -> Owner:
@@ -145,8 +152,20 @@ class Picture(Generic[Head_co]):
         return None
 
     def changed(self, manifests: list[Manifest]) -> tuple[Action, ...]:
-        """Applies for those manifests whose content is not what was applied last, or was changed by others since."""
-        return tuple(Apply(manifest) for manifest in manifests if not self._is_applied(manifest))
+        """What is to be done for those manifests whose content is not what was applied last, or was changed since."""
+        due = (self._due(manifest) for manifest in manifests if not self._is_applied(manifest))
+        return tuple(action for action in due if action is not None)
+
+    def _due(self, manifest: Manifest) -> Action | None:
+        """An apply, unless it would put another template under pods at work that nobody asked to change."""
+        known = next((d for d in self.deployments.values() if d.meta.name == manifest["metadata"]["name"]), None)
+        if manifest["kind"] != Kind.DEPLOYMENT or known is None or known.meta.deleting or known.meta.foreign:
+            return Apply(manifest)
+        marks = manifest["metadata"]["annotations"]
+        if known.asked != marks.get(ASKED_ANNOTATION) or known.template == marks.get(TEMPLATE_ANNOTATION):
+            return Apply(manifest)
+        wanted = manifest["spec"].get("replicas")
+        return None if wanted in (None, known.replicas) else Scale(known, wanted)
 
     def _is_applied(self, manifest: Manifest) -> bool:
         name, kind = manifest["metadata"]["name"], Kind(manifest["kind"])
@@ -167,13 +186,26 @@ AnyPicture: TypeAlias = Picture[RunRecord | BatchRecord]
 def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | None:
     """The picture of a run, or None when there is no such run (any more)."""
     run = facts.run(namespace, name)
-    return _picture(facts, site, run) if run is not None else None
+    if run is None:
+        return None
+    seen, wanted = _picture(facts, site, run), run.spec.model.from_run if run.spec is not None else None
+    if wanted is None:
+        return seen
+    claim = facts.child(namespace, wanted.name, (Kind.CLAIM, claim_name(wanted.name)))
+    return replace(seen, source=facts.run(namespace, wanted.name), source_claim=claim is not None)
 
 
 def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> ObservedPool | None:
     """The picture of a stand-alone EnvBatch, or None when there is none of that name (any more)."""
     batch = facts.pool(namespace, name)
     return _picture(facts, site, batch) if batch is not None else None
+
+
+def _with_images(site: Site, head: RunRecord | BatchRecord) -> Site:
+    """A head at work goes on with the images that it was started with, whatever the installation has by now."""
+    resting = isinstance(head, RunRecord) and head.status.phase in RESTING
+    images = head.status.images
+    return site if images is None or resting else site.model_copy(update={"images": images})
 
 
 def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
@@ -185,7 +217,7 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
     return Picture(
-        site=site,
+        site=_with_images(site, head),
         head=head,
         batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord) and r.spec.cycle is not None},
         rollouts={r.spec.rollout: r for r in own if isinstance(r, RolloutRecord)},

@@ -9,9 +9,10 @@ from spade_operator.keys import Key, child_keys, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
-from spade_operator.reconcile.act import Hands, act, write_status
+from spade_operator.reconcile.act import Hands, act, write_condition, write_status
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
+from spade_operator.reconcile.held import held
 from spade_operator.reconcile.observe import observe, observe_pool
 from spade_operator.reconcile.pool import decide_pool
 from spade_operator.reconcile.refusals import run_refused, unit_refused
@@ -74,6 +75,8 @@ async def reconcile(shop: Shop, key: Key) -> float | None:
     if shop.hands.facts.ending(key.namespace, key.run):
         await _ending(shop, key)
         return None
+    if shop.hands.facts.strange_definitions:
+        return await _held(shop, key)
     if key.kind is Kind.RUN:
         return await _run(shop, key)
     return await (_pool(shop, key) if key.alone else _child(shop, key))
@@ -130,6 +133,20 @@ async def _gone(shop: Shop, key: Key) -> float | None:
     if any(record.meta.kind in COMPUTE for record in _ours(shop, key)):
         return GONE_AGAIN_SECONDS
     shop.hands.facts.drop_adopted(key.namespace, key.run)
+    return None
+
+
+async def _held(shop: Shop, key: Key) -> float | None:
+    """Under definitions of another edition pods of a deleted head still go; nothing else is done, and that is told."""
+    hands, head = shop.hands, run_key(key.namespace, key.run)
+    if key != head:
+        return None
+    record = hands.facts.pool(key.namespace, key.name) if key.alone else hands.facts.run(key.namespace, key.name)
+    if record is None or record.meta.deleting:
+        return await _gone(shop, key)
+    condition = held(record, hands.facts.strange_definitions, hands.clock())
+    if condition is not None:
+        await write_condition(hands, record, condition)
     return None
 
 

@@ -101,7 +101,7 @@ def _over(seen: ObservedPool, doing: str, reason: Reason) -> Step:
             is_false(other, reason, gone),
             is_false(BatchCondition.SUSPENDED, reason, f"The batch is {doing}; there is nothing to suspend."),
         ),
-        status={"admitted": {}, "quiet_since": None},
+        status={"admitted": {}, "images": None, "quiet_since": None},
         doing=doing,
         blocks=True,
     )
@@ -150,7 +150,12 @@ def _suspend(seen: ObservedPool, now: datetime) -> Step:
             *(is_false(kind, Reason.SUSPENDED_BY_USER) for kind in (BatchCondition.COMPLETE, BatchCondition.FAILED)),
         ),
         # A Job of the old name may take a while to go; the next one must not wait for it.
-        status={"admitted": {}, "quiet_since": None, "job_attempt": attempt + (1 if begun else 0)},
+        status={
+            "admitted": {},
+            "images": None,
+            "quiet_since": None,
+            "job_attempt": attempt + (1 if begun else 0),
+        },
         doing="suspended",
         blocks=True,
     )
@@ -173,4 +178,4 @@ def _ground(seen: ObservedPool, now: datetime) -> Step:
             blocks=True,
             wake_after_seconds=1.0,
         )
-    return Step(ground(seen), doing="starting the sandboxes")
+    return Step(ground(seen), status={"images": seen.site.images}, doing="starting the sandboxes")

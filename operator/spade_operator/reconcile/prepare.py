@@ -21,6 +21,7 @@ from spade_operator.reconcile.causes import (
 )
 from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.origin import LOOK_AGAIN_SECONDS, origin
 from spade_operator.reconcile.release import releases, removals
 from spade_operator.reconcile.steps import Action, Create, Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import JobRecord, Kind, PodRecord
@@ -60,7 +61,7 @@ def prepare(seen: Observed, now: datetime) -> Step:
     }
     if seen.holds(RunCondition.ACCEPTED):
         accepted = is_true(RunCondition.ACCEPTED, Reason.PREPARED, _message(seen))
-        return Step((*claim, *ground(seen)), (accepted,), status)
+        return Step((*claim, *ground(seen)), (accepted,), status | {"images": seen.site.images})
     step = _job(seen, now)
     held_up = next((want.reason for want in step.conditions if want.reason not in AT_WORK), None)
     return Step(
@@ -86,7 +87,10 @@ def _job(seen: Observed, now: datetime) -> Step:
     preparing = is_false(RunCondition.ACCEPTED, Reason.PREPARING, "The preparation Job is at work.")
     if job is None:
         old = tuple(j for j in seen.jobs.values() if j.meta.role is Role.PREPARE)
-        create = tuple(Create(m) for m in prepare_job(seen.parent, seen.site, seen.status.handled_retry))
+        start = origin(seen)
+        if isinstance(start, Wanted):
+            return Step(releases(old), (start,), wake_after_seconds=LOOK_AGAIN_SECONDS)
+        create = tuple(Create(m) for m in prepare_job(seen.parent, seen.site, seen.status.handled_retry, start))
         return Step((*releases(old), *create), (preparing,))
     result = _result(pods)
     if result is not None:

@@ -8,7 +8,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import BatchCondition, ConditionStatus, Phase, Reason, RunCondition
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.manifests import Manifest
-from spade_operator.records import PodRecord, Record
+from spade_operator.records import DeploymentRecord, PodRecord, Record
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ class Remove:
 
     record: Record
     grace_seconds: int | None = None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Set the number of a Deployment's pods, and leave what they are alone."""
+
+    deployment: DeploymentRecord
+    replicas: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class FetchLog:
     previous: bool
 
 
-Action = Create | Apply | Remove | Admit | SetDeletionCost | SetTarget | FetchLog
+Action = Create | Apply | Scale | Remove | Admit | SetDeletionCost | SetTarget | FetchLog
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"environments": {"designer": {"smapling": {}}}},
         'unknown field "spec.environments.designer.smapling"',
     ),
+    "a model without a source": ({"model": {}}, "spec.model has one source: write either uri or fromRun"),
+    "a model with two sources": (
+        {"model": {"uri": "package:tiny", "fromRun": {"name": "first"}}},
+        "spec.model has one source: write either uri or fromRun",
+    ),
+    "another namespace's run": ({"model": {"fromRun": {"name": "other/first"}}}, "spec.model.fromRun.name"),
+    "a namespace beside the run": (
+        {"model": {"fromRun": {"name": "first", "namespace": "other"}}},
+        'unknown field "spec.model.fromRun.namespace"',
+    ),
     "a number of rollouts below one": ({"rollouts": 0}, "spec.rollouts"),
     "a word for a number": ({"rollouts": "many"}, "spec.rollouts"),
     "an unknown profile": ({"profile": "Better"}, '"Corrected", "Paper"'),

@@ -308,3 +308,12 @@ def test_installation_that_manages_its_network_answers_for_its_policies() -> Non
     site = p.SITE.model_copy(update={"manage_network_policies": False})
     step = isolation(replace(p.at_work(), site=site, openings=(Opening("default", "theirs"),)), p.NOW)
     assert p.wanted(step, ISOLATED)[0] == "True"
+
+
+def test_pod_that_is_proven_at_its_admitted_boot_is_no_loss_while_its_gate_is_not_known_to_be_set() -> None:
+    fresh = p.pod(Role.SANDBOX)
+    status = p.holding(*p.AT_WORK, admitted={fresh.meta.name: "boot-0001"})
+    seen = p.seen(p.run_record(status), pods={fresh: p.sandbox_says(), p.BEACON: p.beacon_says()})
+    step = isolation(seen, p.NOW)
+    assert p.actions_of(step, Admit) == [Admit(fresh, "boot-0001")]
+    assert not step.restarts

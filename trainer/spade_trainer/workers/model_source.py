@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -18,7 +19,7 @@ from spade_trainer.models.registry import family_of
 from spade_trainer.play.episode import SPARE_TOKENS
 from spade_trainer.play.prompt import first_message
 from spade_trainer.store import layout, manifests, policies
-from spade_trainer.store.objects import Store, local_path
+from spade_trainer.store.objects import Store, local_path, remove
 from spade_trainer.store.tensors import tensor_names
 
 COPIED = (".safetensors", ".json", ".jinja", ".txt", ".model")
@@ -71,7 +72,7 @@ def resolve_model(uri: str) -> Path:
 
 def checked_model(uri: str, method: MethodConfig) -> tuple[Path, ModelFigures]:
     """The folder of a model that a run of these settings can begin with. Raises Refused, which says why it cannot."""
-    _check_prompts(uri, method)
+    check_prompts(uri, method)
     folder = resolve_model(uri)
     return folder, check_model(folder, method)
 
@@ -124,7 +125,7 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     return ModelFigures(parameters=0, experts=experts)
 
 
-def _check_prompts(uri: str, method: MethodConfig) -> None:
+def check_prompts(uri: str, method: MethodConfig) -> None:
     """Refuse prompts that a model which we ship was not trained on: it would answer nothing to them. Raises Refused."""
     if uri not in COMPACT_ONLY:
         return
@@ -137,20 +138,37 @@ def _check_prompts(uri: str, method: MethodConfig) -> None:
             raise Refused(Reason.INVALID_SPEC, where, message, remedy=f"Write {PromptTemplate.COMPACT.value}.")
 
 
-def install_model(source: Path, store: Store) -> PolicyManifest:
+def install_model(source: Path, store: Store, files: Mapping[str, str] | None = None) -> PolicyManifest:
     """Copy a model's files to policies/0000 and finish it; a finished policy 0 is left as it is.
 
-    Raises OSError if storage fails under it; doing it again goes on from the start.
+    `files`: name → SHA-256 of what must be there; another policy 0, left by a preparation that did not end, gives way.
+    Raises Refused if the copy is not these files, and OSError if storage fails under it; doing it again goes on from
+    the start.
     """
     done = manifests.find(store, manifests.policy_path(0), PolicyManifest)
-    if done is not None:
+    if done is not None and (files is None or done.files == files):
         return done
+    remove(store, manifests.policy_path(0))
+    if files is not None:
+        remove(store, layout.policy_folder(0))
     target = local_path(store, layout.policy_folder(0))
     target.mkdir(parents=True, exist_ok=True)
     for file in sorted(source.iterdir()):
         if file.is_file() and file.suffix in COPIED and file.name != layout.POLICY:
             _copy(file, target / file.name)
+    if files is not None and (wrong := _differing(policies.describe(target, 0).files, files)):
+        raise Refused(
+            Reason.POLICY_NOT_FOUND,
+            "model.fromRun",
+            f"{source} is damaged: {', '.join(wrong[:3])} is not what its policy.json says",
+            remedy="Name another version.",
+        )
     return policies.finish(store, 0)
+
+
+def _differing(found: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """Names of files that are missing, too many, or of other content."""
+    return sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -13,10 +13,11 @@ from spade_contracts.statuses import PrepareResult
 from spade_contracts.tasks import PrepareTask
 from spade_trainer.design.corpus import CorpusNotFound, load_corpus
 from spade_trainer.design.skills import game_skill
-from spade_trainer.store import manifests
-from spade_trainer.store.objects import Store, create, open_store, remove
+from spade_trainer.store import layout, manifests
+from spade_trainer.store.objects import Store, create, local_path, open_store, remove
 from spade_trainer.store.room import storage_full
-from spade_trainer.workers.model_source import Refused, checked_model, install_model
+from spade_trainer.workers.model_source import Refused, check_model, check_prompts, install_model, resolve_model
+from spade_trainer.workers.origin import Start, start_from
 
 NUMBERS_VERSION = "1"
 """Changes when the same settings and draws would give other numbers; such a version refuses to go on with old runs."""
@@ -43,26 +44,45 @@ def prepare(task: PrepareTask) -> PrepareResult:
 
 def _prepared(task: PrepareTask) -> PrepareResult:
     """The result for a run that is accepted. Raises Refused or StorageConflict."""
+    store = _writable(task.run.storage_uri)
+    present = manifests.find(store, manifests.run_path(), RunManifest)
+    start = _start(task, present)
     manifest = RunManifest(
         namespace=task.run.namespace,
         name=task.run.name,
-        model_uri=task.model_uri,
+        model_uri=start.model_uri,
+        origin=start.origin,
         method=task.method,
         versions={"numbers": NUMBERS_VERSION},
     )
-    store = _writable(task.run.storage_uri)
-    _check_conflict(store, manifest)
+    _check_conflict(store, manifest, present)
     documents = _checked_corpus(task.method.environments.corpus.uri)
     _check_skills(task.method.environments.skills)
-    folder, figures = checked_model(task.model_uri, task.method)
-    policy = install_model(folder, store)
-    manifests.write(store, manifests.run_path(), manifest)
+    # Of a run that is prepared, policy 0 is asked: what it was copied from may be gone by now.
+    folder = start.folder or local_path(store, layout.policy_folder(0))
+    check_prompts(start.model_uri, task.method)
+    figures = check_model(folder, task.method)
+    policy = install_model(folder, store, start.files)
+    if present is None:
+        manifests.write(store, manifests.run_path(), manifest)
     return PrepareResult(
         accepted=True,
         model_parameters=policy.parameters,
         model_experts=figures.experts,
         corpus_documents=documents,
     )
+
+
+def _start(task: PrepareTask, present: RunManifest | None) -> Start:
+    """What the run starts from. Raises Refused, which says what is not there."""
+    if task.origin is None:
+        return Start(task.model_uri, resolve_model(task.model_uri))
+    wanted = task.origin.policy_version
+    taken = present.origin if present is not None else None
+    same = taken is not None and taken.run == task.origin.run and wanted in (None, taken.policy_version)
+    if present is not None and same:
+        return Start(present.model_uri, None, taken)
+    return start_from(task.origin)
 
 
 def _refused(reason: Reason, error: Exception) -> PrepareResult:
@@ -91,9 +111,8 @@ def _writable(uri: str) -> Store:
     return store
 
 
-def _check_conflict(store: Store, manifest: RunManifest) -> None:
+def _check_conflict(store: Store, manifest: RunManifest, present: RunManifest | None) -> None:
     """Refuse a folder that holds another run, before anything is written into it."""
-    present = manifests.find(store, manifests.run_path(), RunManifest)
     if present is not None and present != manifest:
         different = [name for name in RunManifest.model_fields if getattr(present, name) != getattr(manifest, name)]
         raise StorageConflict(

@@ -115,4 +115,4 @@ def test_settings_that_passed_by_the_models_still_overwrite_nothing() -> None:
     run = make_run()
     spec = run.spec.model_copy(update={"engine": run.spec.engine.model_copy(update={"pod": forged})})
     found = workloads(type(run)(run.namespace, run.name, run.uid, spec), make_site())
-    assert found["engine"] == PLAIN["engine"]
+    assert found["engine"]["spec"] == PLAIN["engine"]["spec"]
