@@ -81,6 +81,8 @@ class World:
     """Play and verify workers do not finish."""
     sessions_wanted: int = 0
     """Sessions that each worker waits for."""
+    sessions_held: int = 0
+    """Open sessions in each sandbox."""
     crash_learner: bool = False
     """Each learner process dies as soon as it has a target."""
     learner_needs: str = "0"
@@ -120,8 +122,8 @@ def sandbox(world: World, pod: Pod) -> SandboxStatus:
     )
     probe = ProbeResult(gvisor=world.gvisor, kernel="Linux version 4.4.0", attempts=attempts, seconds=0.1)
     return SandboxStatus(
-        boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=0, capacity=32,
-        draining=False, served=False,
+        boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=world.sessions_held,
+        capacity=32, draining=False, served=False,
     )  # fmt: skip
 
 
