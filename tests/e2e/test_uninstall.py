@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from tests.e2e.deployment import deploy
-from tests.e2e.kube import Cluster, apply, get, items, kubectl, run_command, running_pods, wait_until
+from tests.e2e.kube import Cluster, apply, get, kubectl, running_pods, wait_until
 from tests.e2e.runs import NAMESPACE, mini_run
 
 SYSTEM, NAME = "spade-system", "removed"
 UNINSTALL_SECONDS = 400
+WHERE = f"watchNamespace={NAMESPACE}"
 OURS = "app.kubernetes.io/name=spade"
 """On everything that the chart makes."""
 
@@ -22,16 +23,17 @@ def uninstall(cluster: Cluster) -> subprocess.CompletedProcess[str]:
     )
 
 
-def left(cluster: Cluster, selector: str, *namespace: str) -> list[str]:
+def left(cluster: Cluster, selector: str) -> list[str]:
     """Names of all objects with these labels, Events excepted."""
     kinds = kubectl(cluster, "api-resources", "--verbs=list", "-o", "name").split()
     lasting = [kind for kind in kinds if not kind.startswith(("events", "componentstatuses"))]
-    return kubectl(cluster, "get", ",".join(lasting), *(namespace or ("-A",)), "-l", selector, "-o", "name").split()
+    return kubectl(cluster, "get", ",".join(lasting), "-A", "-l", selector, "-o", "name").split()
 
 
 @pytest.fixture
 def removable(operator: Cluster) -> Iterator[Cluster]:
-    """The installed chart; installed again afterwards, for the tests to come."""
+    """The chart for the tests' namespace alone, so that no run elsewhere goes with it; as it was afterwards."""
+    deploy(operator, WHERE)
     yield operator
     deploy(operator)
 
@@ -46,7 +48,7 @@ def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(rem
     assert get(removable, "deployment", "spade-operator", SYSTEM) is not None
     assert get(removable, "spaderun", NAME, NAMESPACE) is not None
 
-    deploy(removable, "uninstall.liveRuns=Delete")
+    deploy(removable, WHERE, "uninstall.liveRuns=Delete")
     done = uninstall(removable)
     assert done.returncode == 0, done.stderr
     assert get(removable, "spaderun", NAME, NAMESPACE) is None
@@ -65,14 +67,5 @@ def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(rem
         60,
         lambda: str(left(removable, of_run)),
     )
-    assert items(removable, "leases", SYSTEM) == []
-    run_command(
-        removable.kubectl,
-        "--kubeconfig",
-        removable.kubeconfig,
-        "delete",
-        "pvc",
-        storage[0].split("/")[1],
-        "-n",
-        NAMESPACE,
-    )
+    assert get(removable, "lease", "spade-operator-lease", SYSTEM) is None
+    kubectl(removable, "delete", "pvc", f"{NAME}-storage", "-n", NAMESPACE)
