@@ -33,7 +33,7 @@ async def answers_lost(stage: Stage) -> AsyncIterator[None]:
 async def live(stage: Stage) -> None:
     """A run that grows, shrinks, loses an engine, completes and is deleted; a pool beside it."""
     cluster, world = stage.cluster, stage.cluster.world
-    world.hold_play = True
+    world.hold_play, world.sessions_held = True, 3
     await stage.create_pool()
     await stage.create_run(
         history={"envBatches": 1, "rolloutJobs": 1}, sandbox={"sessionsPerPod": 8, "maxPods": 2, "quietSeconds": 1}
@@ -42,7 +42,7 @@ async def live(stage: Stage) -> None:
         await stage.until("a worker", lambda run: playing(run) and cluster.of_role("worker"))
         world.sessions_wanted = 20
         await stage.until("the pool has grown", lambda run: len(run["status"]["admitted"]) == 2)
-        world.sessions_wanted, world.sessions_held = 0, 3
+        world.sessions_wanted = 0
         await stage.until("the pool has shrunk", lambda run: len(run["status"]["admitted"]) == 1)
         (engine,) = cluster.of_role("engine")
         await cluster.kill(engine)
