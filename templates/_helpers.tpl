@@ -17,6 +17,63 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* Name of the Lease that decides which operator acts. */}}
+{{- define "spade.lease" -}}
+{{- include "spade.operator" . }}-lease
+{{- end -}}
+
+{{/* Name of what `helm uninstall` starts first. */}}
+{{- define "spade.uninstall" -}}
+{{- printf "%s-uninstall" .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Labels of hooks. The operator's own are not among them: its Service and the policies of runs select by those. */}}
+{{- define "spade.hookLabels" -}}
+app.kubernetes.io/name: spade
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: uninstall
+{{- end -}}
+
+{{/* Annotations of a hook that exists only while the chart is being removed; the argument is its place in the order. */}}
+{{- define "spade.uninstallHook" -}}
+helm.sh/hook: pre-delete
+helm.sh/hook-weight: {{ . | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end -}}
+
+{{/* What every pod with the operator's image has in its spec. */}}
+{{- define "spade.operatorPod" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.operator.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.operator.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{/* What every container with the operator's image has. */}}
+{{- define "spade.operatorContainer" -}}
+image: {{ include "spade.image" (list . "operator") }}
+imagePullPolicy: {{ .Values.imagePullPolicy }}
+resources: {{- toYaml .Values.operator.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
 {{/* An image reference: (list . "worker") */}}
 {{- define "spade.image" -}}
 {{- $context := index . 0 -}}

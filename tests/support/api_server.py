@@ -19,6 +19,12 @@ from typing import Any
 
 START_SECONDS = 90
 STOP_SECONDS = 15
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}],
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class ApiServer:
     kubeconfig: Path
     binaries: Path
     log: Path
+    audit_log: Path
+    """One JSON line for each call of a service account; tests/support/audit.py reads it."""
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run kubectl to its end; the exit status is the caller's to judge."""
@@ -157,6 +165,8 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
     token = secrets.token_hex(16)
     tokens = folder / "tokens.csv"
     tokens.write_text(f"{token},admin,admin,system:masters\n")
+    audit_policy, audit_log = folder / "audit-policy.json", folder / "audit.log"
+    audit_policy.write_text(json.dumps(AUDIT_POLICY))
     etcd_url = f"http://127.0.0.1:{etcd_port}"
     peer_url = f"http://127.0.0.1:{peer_port}"
     etcd = _start(
@@ -191,6 +201,8 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
                 "--authorization-mode=RBAC",
                 "--disable-admission-plugins=ServiceAccount",
                 "--allow-privileged=true",
+                f"--audit-policy-file={audit_policy}",
+                f"--audit-log-path={audit_log}",
             ],
             log,
         )
@@ -200,7 +212,7 @@ def running_api_server(folder: Path) -> Iterator[ApiServer]:
             _wait_ready(url, token, authority, server, log)
             kubeconfig = folder / "kubeconfig"
             _write_kubeconfig(kubeconfig, url, token, authority)
-            yield ApiServer(url, token, authority, kubeconfig, binaries, log)
+            yield ApiServer(url, token, authority, kubeconfig, binaries, log, audit_log)
         finally:
             stop(server)
     finally:

@@ -29,11 +29,27 @@ def helm(*arguments: str | Path, values: dict[str, Any] | None = None) -> subpro
     )
 
 
+HOOK = "helm.sh/hook"
+
+
 def render(values: dict[str, Any] | None = None, namespace: str = "spade-system") -> list[dict[str, Any]]:
-    """The chart's objects."""
+    """The chart's objects as they are installed, without its hooks."""
+    return [item for item in _rendered(values, namespace) if not _is_hook(item)]
+
+
+def render_hooks(values: dict[str, Any] | None = None, namespace: str = "spade-system") -> list[dict[str, Any]]:
+    """What the chart makes for a while when it is removed."""
+    return [item for item in _rendered(values, namespace) if _is_hook(item)]
+
+
+def _rendered(values: dict[str, Any] | None, namespace: str) -> list[dict[str, Any]]:
     done = helm("template", "spade", ".", "--namespace", namespace, "--kube-version", KUBE_VERSION, values=values or {})
     assert done.returncode == 0, done.stderr
     return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def _is_hook(item: dict[str, Any]) -> bool:
+    return HOOK in item["metadata"].get("annotations", {})
 
 
 def one(objects: list[dict[str, Any]], kind: str, name: str = "") -> dict[str, Any]:

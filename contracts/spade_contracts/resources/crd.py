@@ -279,6 +279,8 @@ def _column(column: Column) -> Schema:
 
 def _validation(rule: Rule) -> Schema:
     result: Schema = {"rule": rule.rule, "message": rule.message}
+    if rule.once:
+        result |= {"rule": f"oldSelf.hasValue() || ({rule.rule})", "optionalOldSelf": True}
     if rule.expression:
         result["messageExpression"] = rule.expression
     if rule.field:

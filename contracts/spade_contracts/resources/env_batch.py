@@ -15,7 +15,7 @@ from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.run_parts import BootId, Images, Restarts, SandboxSpec, Suspend
-from spade_contracts.resources.scalars import Figure, Moment, Uri
+from spade_contracts.resources.scalars import Figure, Moment, ObjectName, Uri
 
 if TYPE_CHECKING:
 
@@ -59,7 +59,7 @@ class ProgramSource(Document):
 class BatchStorage(Document):
     """Where a stand-alone batch finds its programs and leaves its verdicts."""
 
-    claim_name: str = Field(min_length=1, max_length=253)
+    claim_name: ObjectName
     """An existing PersistentVolumeClaim of the namespace. It is mounted at /storage and never deleted."""
 
 
@@ -69,7 +69,7 @@ class EnvBatchSpec(Document):
     Only suspend, retry, restarts, pods and the size of the sandbox pool may change.
     """
 
-    run: str | None = Field(default=None, min_length=1, max_length=253)
+    run: ObjectName | None = None
     """The SpadeRun in this namespace. Immutable."""
     cycle: int | None = Field(default=None, ge=0, le=1_000_000)
     """Which cycle of the run. Immutable."""

@@ -6,7 +6,7 @@ from spade_contracts.base import Document
 from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import RolloutCondition
-from spade_contracts.resources.scalars import Figure, Moment, Uri
+from spade_contracts.resources.scalars import Figure, Moment, ObjectName, Uri
 
 COLUMNS = (
     Column("Run", ".spec.run"),
@@ -28,7 +28,7 @@ COLUMNS = (
 class RolloutJobSpec(Document):
     """What is wanted. Immutable."""
 
-    run: str = Field(min_length=1, max_length=253)
+    run: ObjectName
     """The SpadeRun in this namespace."""
     rollout: int = Field(ge=0, le=1_000_000)
     """Which rollout."""

@@ -14,3 +14,7 @@ class Rule:
     """CEL that computes the message with the values in it; the plain message is the fallback."""
     field: str = ""
     """Path below the rule's place that the API server names."""
+    once: bool = False
+    """Judged only when the object is made: what it reads cannot change, and a rule that a later version adds must not
+    hold up changes of anything else in older objects.
+    """

@@ -2,6 +2,9 @@
 
 Transition rules stand at the parent of the field they protect, so that adding and removing it is seen too. Every
 message says what to write. Rules use what the profiles fill in, because a field left out has no value in the object.
+
+The API server forgives a broken rule where nothing below the rule's place changed. So a rule stands as deep as it can,
+and one about what cannot change is judged once: an older object that a newer rule refuses can still be suspended.
 """
 
 from collections.abc import Mapping
@@ -87,6 +90,7 @@ def _whole_distribution(where: str) -> Rule:
         f"spec.{where}.sampling cuts the distribution, which the learner cannot renormalise: write topP: 1 and "
         "topK: -1, or switches.logProbTemperature: One",
         field="." + where.split(".", maxsplit=1)[0],
+        once=True,
     )
 
 
@@ -102,6 +106,7 @@ def _divisible(divisor: str, words: str) -> Rule:
         f"'spec.learner has %d ranks (nodes x ranksPerNode), which must be a multiple of {words} = %d: change nodes, "
         f"ranksPerNode or parallelism'.format([{_RANKS}, {divisor}])",
         field=".learner",
+        once=True,
     )
 
 
@@ -136,6 +141,7 @@ def _name(limit: int) -> Rule:
         f"self.metadata.name.size() <= {limit} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
         f"the names of pods and services are made from metadata.name: use at most {limit} lower-case letters, digits "
         "and dashes, beginning with a letter",
+        once=True,
     )
 
 
@@ -144,11 +150,10 @@ def _immutable(kind: str) -> Rule:
 
 
 _MIN_MAX_PODS = Rule(
-    "!has(self.sandbox) || self.sandbox.minPods <= self.sandbox.maxPods",
+    "!has(self.minPods) || !has(self.maxPods) || self.minPods <= self.maxPods",
     "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
     "'spec.sandbox.minPods (%d) is more than maxPods (%d): lower minPods or raise maxPods'"
-    ".format([self.sandbox.minPods, self.sandbox.maxPods])",
-    field=".sandbox",
+    ".format([self.minPods, self.maxPods])",
 )
 _RETRY = "spec.retry counts tries: write a larger number to try again"
 
@@ -159,11 +164,13 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         Rule(
             f"!self.metadata.name.endsWith('{BATCH_FAMILY_SUFFIX}')",
             f"names ending in {BATCH_FAMILY_SUFFIX} are kept for the pods of stand-alone EnvBatches: use another name",
+            once=True,
         ),
         Rule(
             "!has(self.spec.model.fromRun) || self.spec.model.fromRun.name != self.metadata.name",
             "spec.model.fromRun names the run itself: name another run, or write spec.model.uri",
             field=".spec.model",
+            once=True,
         ),
         *(_needs_pause(field) for field in POD_FIELDS),
     ),
@@ -177,39 +184,37 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         _grows("retry", _RETRY),
         Rule(
-            "has(self.model.uri) != has(self.model.fromRun)",
-            "spec.model has one source: write either uri or fromRun",
-            field=".model",
-        ),
-        Rule(
             f"{_ACTIVE} <= {_SKILLS}",
             "spec.environments.activeSkills is more than there are skills: name more skills or lower it",
             f"'spec.environments.activeSkills (%d) is more than the %d skills: name more skills or lower it'"
             f".format([{_ACTIVE}, {_SKILLS}])",
             field=".environments",
-        ),
-        Rule(
-            f"!({_has('environments.skills')}) || "
-            "self.environments.skills.all(s, self.environments.skills.exists_one(t, t == s))",
-            "spec.environments.skills names a skill twice: name each once",
-            field=".environments",
+            once=True,
         ),
         Rule(
             f"{_LOW} <= {_HIGH}",
             "spec.rewards.plateau.low is above high: write the smaller value as low",
             field=".rewards",
+            once=True,
         ),
         _whole_distribution("environments.designer"),
         _whole_distribution("play"),
-        Rule(
-            f"!has(self.engine.args) || self.engine.args.all(k, k in [{', '.join(map(_literal, ENGINE_ARGS))}])",
-            f"spec.engine.args may change speed, memory and layout only: use of {', '.join(ENGINE_ARGS)}",
-            field=".engine",
-        ),
         _divisible(_DENSE, "tensor x pipeline x context"),
         _divisible(_EXPERT, "expert x pipeline"),
-        _MIN_MAX_PODS,
     ),
+    "spec.model": (
+        Rule("has(self.uri) != has(self.fromRun)", "spec.model has one source: write either uri or fromRun"),
+    ),
+    "spec.environments.skills": (
+        Rule("self.all(s, self.exists_one(t, t == s))", "spec.environments.skills names a skill twice: name each once"),
+    ),
+    "spec.engine.args": (
+        Rule(
+            f"self.all(k, k in [{', '.join(map(_literal, ENGINE_ARGS))}])",
+            f"spec.engine.args may change speed, memory and layout only: use of {', '.join(ENGINE_ARGS)}",
+        ),
+    ),
+    "spec.sandbox": (_MIN_MAX_PODS,),
     **below("spec.learner.pod", POD_RULES),
     **below("spec.engine.pod", POD_RULES),
     **below("spec.workers.pod", POD_RULES),
@@ -233,6 +238,7 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
             "has(self.run) != has(self.source)",
             "write spec.source to have existing programs verified; spec.run is the operator's, and never stands beside "
             "it",
+            once=True,
         ),
         Rule(
             f"!has(self.run) || ({' && '.join(f'has(self.{field})' for field in OF_A_RUN)} && {_none_of(OF_A_POOL)})",
@@ -243,21 +249,24 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
             f"!has(self.source) || ({_none_of(OF_A_RUN)})",
             "cycle and policyVersion are a run's: use spec.source without them",
             field=".source",
+            once=True,
         ),
         Rule(
             "!has(self.source) || has(self.storage)",
             "spec.storage.claimName is missing: name the claim that holds the programs",
             field=".storage",
+            once=True,
         ),
         Rule(
             f"!has(self.source) || ({_PROGRAMS}.startsWith('file:///storage/') && !{_PROGRAMS}.contains('/..'))",
             "spec.source.programs must lie in the claim, which pods see at /storage: write file:///storage/PATH",
             field=".source.programs",
+            once=True,
         ),
-        _MIN_MAX_PODS,
         _grows("retry", _RETRY),
         *(_frozen(field, f"spec.{field}", "EnvBatch", "batch") for field in BATCH_FROZEN),
     ),
+    "spec.sandbox": (_MIN_MAX_PODS,),
     **below("spec.pod", POD_RULES),
     **below("spec.sandbox.pod", SANDBOX_POD_RULES),
 }

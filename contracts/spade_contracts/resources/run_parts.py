@@ -21,7 +21,7 @@ from spade_contracts.config import (
 )
 from spade_contracts.config.partial import partial
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings
-from spade_contracts.resources.scalars import NAMES_MESSAGE, Quantity
+from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -75,7 +75,7 @@ class FromRun(Document):
     policy_version: int | None = Field(default=None, ge=0, le=1_000_000)
     """Which version. Left out, the newest that its engines were proven at; of a run that is gone, the newest in its
     storage. run.json records which it was."""
-    claim_name: str | None = Field(default=None, min_length=1, max_length=253)
+    claim_name: ObjectName | None = None
     """The claim that holds its storage, for a run that is gone and had named one itself."""
 
 
@@ -191,11 +191,11 @@ class AccessMode(StrEnum):
 class StorageSpec(Document):
     """Where run storage is: an existing claim, or one that the operator makes and keeps."""
 
-    claim_name: str | None = Field(default=None, min_length=1, max_length=253)
+    claim_name: ObjectName | None = None
     """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
     size: Quantity = "10Gi"
     """Size of the claim that is made."""
-    storage_class_name: str | None = Field(default=None, min_length=1, max_length=253)
+    storage_class_name: ObjectName | None = None
     """Its class; left out, the cluster's default."""
     access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
     """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""

@@ -128,8 +128,16 @@ def test_the_operator_may_not(installed: ApiServer, verb: str, resource: str) ->
 
 
 def test_the_lease_lies_beside_the_operator(installed: ApiServer) -> None:
-    for verb in ("get", "create", "update"):
-        assert may(installed, verb, "leases.coordination.k8s.io", "spade-system")
+    where = ("-n", "spade-system", "--as", OPERATOR)
+    for verb, name, answer in (
+        ("get", "/spade-operator-lease", "yes"),
+        ("update", "/spade-operator-lease", "yes"),
+        ("create", "", "yes"),
+        ("get", "/another", "no"),
+        ("update", "/another", "no"),
+    ):
+        asked = installed.kubectl("auth", "can-i", verb, f"leases.coordination.k8s.io{name}", *where)
+        assert asked.stdout.strip() == answer, (verb, name)
 
 
 def test_one_namespace_is_all_that_a_namespaced_operator_sees(installed: ApiServer) -> None:

@@ -18,6 +18,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from tests.integration.operator.pretend import PretendCluster
+from tests.support.accounts import kubeconfig_of, rights_of
 from tests.support.api_server import ApiServer
 from tests.support.children import RESOURCES
 from tests.support.helm import render
@@ -31,6 +32,8 @@ T = TypeVar("T")
 SUBNETS = (60 + (os.getpid() + number) % 195 for number in count())
 """Second byte of the loopback addresses of a test's pods; other test runs of the machine most likely have others."""
 PLACEHOLDER = "the-namespace"
+LEASE = "spade-operator-lease"
+"""As the chart names it for a release `spade`; the operator may use no other."""
 
 
 @dataclass
@@ -161,6 +164,7 @@ class Stage:
             "SPADE_HTTP_HOST": "127.0.0.1",
             "SPADE_HTTP_PORT": str(self.http_port),
             "SPADE_RESYNC_SECONDS": str(self.resync_seconds),
+            "SPADE_LEASE": LEASE,
             "SPADE_LEASE_SECONDS": "4",
             **changes,
         }
@@ -208,21 +212,14 @@ def chart_rights() -> str:
 
 def rights_of_the_chart() -> str:
     """The chart's service account, roles and bindings as JSON, for a placeholder's namespace."""
-    kinds = ("ServiceAccount", "Role", "RoleBinding")
-    objects = render({"watchNamespace": PLACEHOLDER}, namespace=PLACEHOLDER)
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [o for o in objects if o["kind"] in kinds]})
+    return rights_of(render({"watchNamespace": PLACEHOLDER}, namespace=PLACEHOLDER))
 
 
 def operators_kubeconfig(server: ApiServer, namespace: str, rights: str, path: Path) -> Path:
     """A kubeconfig of the operator's service account there."""
     applied = server.kubectl("apply", "-f", "-", stdin=rights.replace(PLACEHOLDER, namespace))
     assert applied.returncode == 0, applied.stderr
-    token = server.kubectl("create", "token", "spade-operator", "-n", namespace)
-    assert token.returncode == 0, token.stderr
-    config = json.loads(server.kubeconfig.read_text())
-    config["users"] = [{"name": "admin", "user": {"token": token.stdout.strip()}}]
-    path.write_text(json.dumps(config))
-    return path
+    return kubeconfig_of(server, namespace, "spade-operator", path)
 
 
 @asynccontextmanager

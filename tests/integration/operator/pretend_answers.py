@@ -85,6 +85,8 @@ class World:
     """Sessions that each worker waits for."""
     others_scale: bool = False
     """Kubernetes' own controllers make the pods of Deployments, and take them away."""
+    sessions_held: int = 0
+    """Open sessions in each sandbox."""
     crash_learner: bool = False
     """Each learner process dies as soon as it has a target."""
     learner_needs: str = "0"
@@ -126,8 +128,8 @@ def sandbox(world: World, pod: Pod) -> SandboxStatus:
     )
     probe = ProbeResult(gvisor=world.gvisor, kernel="Linux version 4.4.0", attempts=attempts, seconds=0.1)
     return SandboxStatus(
-        boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=0, capacity=32,
-        draining=False, served=False,
+        boot_id=pod.boot_id, protocol=1, walls={"seccomp": True}, probe=probe, sessions=world.sessions_held,
+        capacity=32, draining=False, served=False,
     )  # fmt: skip
 
 

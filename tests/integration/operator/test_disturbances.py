@@ -5,7 +5,7 @@ import signal
 from dataclasses import replace
 
 from tests.integration.operator.chaos import through
-from tests.integration.operator.conftest import Stage, condition, free_port
+from tests.integration.operator.conftest import LEASE, Stage, condition, free_port
 from tests.integration.operator.test_run_life import complete
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.schedules import WatchFault, WatchTrouble, draw
@@ -43,12 +43,12 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
             pass
         second = await stage.start_operator(http_port=port)
         try:
-            holder = (await stage.kube.get("Lease", stage.namespace, "spade-operator"))["spec"]["holderIdentity"]
+            holder = (await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"]
             assert holder.endswith(f"-{first.pid}")
             first.send_signal(signal.SIGTERM)
             await first.wait()
             await stage.until("completion", complete)
-            holder = (await stage.kube.get("Lease", stage.namespace, "spade-operator"))["spec"]["holderIdentity"]
+            holder = (await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"]
             assert holder.endswith(f"-{second.pid}")
         finally:
             second.send_signal(signal.SIGTERM)

@@ -75,6 +75,16 @@ def test_every_role_that_exports_metrics_is_scraped_at_its_status_port_and_no_sa
         assert Role.SANDBOX not in selector["values"]
 
 
+def test_a_service_monitor_takes_the_place_of_the_operators_pod_monitor() -> None:
+    objects = render({"monitoring": {"enabled": True, "serviceMonitor": {"create": True}}})
+    monitor, service = one(objects, "ServiceMonitor")["spec"], one(objects, "Service")
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    (endpoint,) = monitor["endpoints"]
+    assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+    assert endpoint["honorLabels"], "namespace is the run's"
+    assert [item["metadata"]["name"] for item in objects if item["kind"] == "PodMonitor"] == ["spade-runs"]
+
+
 def test_misspelt_values_are_refused() -> None:
     done = helm("template", "spade", ".", values={"monitoring": {"enabled": True, "podMonitor": {}}})
     assert done.returncode != 0

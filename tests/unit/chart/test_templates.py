@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support.children import make_run, workloads
-from tests.support.helm import helm, one, render, site_of
+from tests.support.helm import helm, one, render, render_hooks, site_of
 
 from spade_contracts.labels import Role
 from spade_operator.children.resources import amount
@@ -65,8 +65,9 @@ def test_a_whole_run_fits_two_cores_with_the_operator_and_the_system(tmp_path: P
     assert memory <= 18 * 2**30
 
 
-def test_the_operators_pod_is_restricted() -> None:
-    pod = one(OBJECTS, "Deployment")["spec"]["template"]["spec"]
+@pytest.mark.parametrize("workload", [one(OBJECTS, "Deployment"), one(render_hooks(), "Job")], ids=["operator", "hook"])
+def test_pods_with_the_operators_image_are_restricted(workload: dict[str, Any]) -> None:
+    pod = workload["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"]
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -76,6 +77,46 @@ def test_the_operators_pod_is_restricted() -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["limits"]["memory"]
+
+
+def test_hooks_are_there_only_while_the_chart_is_removed() -> None:
+    hooks = render_hooks()
+    assert {item["kind"] for item in hooks} == {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"}
+    for item in hooks:
+        notes = item["metadata"]["annotations"]
+        assert notes["helm.sh/hook"] == "pre-delete"
+        assert notes["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
+    job = one(hooks, "Job")
+    assert job["metadata"]["annotations"]["helm.sh/hook-output-log-policy"] == "hook-failed", "it says why it refused"
+    weights = {item["kind"]: int(item["metadata"]["annotations"]["helm.sh/hook-weight"]) for item in hooks}
+    assert weights["ServiceAccount"] < weights["ClusterRoleBinding"] < weights["Job"]
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    assert not one(OBJECTS, "Service")["spec"]["selector"].items() <= labels.items()
+
+
+def test_drains_take_one_of_several_operators_and_wait_for_no_single_one() -> None:
+    assert "PodDisruptionBudget" not in {item["kind"] for item in OBJECTS}
+    several = render({"operator": {"replicas": 2}})
+    budget, deployment = one(several, "PodDisruptionBudget")["spec"], one(several, "Deployment")["spec"]
+    assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+    assert budget["selector"] == deployment["selector"]
+    (spread,) = deployment["template"]["spec"]["topologySpreadConstraints"]
+    assert spread["whenUnsatisfiable"] == "ScheduleAnyway"
+
+
+def test_the_lease_is_the_charts_and_the_operator_is_told_its_name() -> None:
+    name = one(OBJECTS, "Lease")["metadata"]["name"]
+    (container,) = one(OBJECTS, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert {"name": "SPADE_LEASE", "value": name} in container["env"]
+    named = [rule for rule in one(OBJECTS, "Role")["rules"] if "resourceNames" in rule]
+    assert [(rule["resourceNames"], rule["verbs"]) for rule in named] == [([name], ["get", "update"])]
+
+
+@pytest.mark.parametrize("live_runs", ["Refuse", "Delete"])
+def test_the_hook_is_told_what_to_do_with_live_runs_and_where(live_runs: str) -> None:
+    values = {"uninstall": {"liveRuns": live_runs}, "watchNamespace": "runs"}
+    (container,) = one(render_hooks(values), "Job")["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == [f"--live-runs={live_runs}", "--namespace=runs"]
 
 
 def test_a_new_site_restarts_the_operator() -> None:
@@ -92,8 +133,8 @@ def test_one_operator_is_replaced_and_several_roll() -> None:
     assert one(render({"operator": {"replicas": 2}}), "Deployment")["spec"]["strategy"]["type"] == "RollingUpdate"
 
 
-def test_the_key_is_kept_over_upgrades_and_may_be_ones_own() -> None:
-    assert one(OBJECTS, "Secret")["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+def test_the_key_may_be_ones_own() -> None:
+    assert one(OBJECTS, "Secret")["metadata"]["name"] == "spade-installation-key"
     own = render({"installationKey": {"existingSecret": "mine"}})
     assert [item for item in own if item["kind"] == "Secret"] == []
     volumes = one(own, "Deployment")["spec"]["template"]["spec"]["volumes"]
@@ -102,8 +143,10 @@ def test_the_key_is_kept_over_upgrades_and_may_be_ones_own() -> None:
 
 def test_one_namespace_needs_no_rights_elsewhere() -> None:
     objects = render({"watchNamespace": "runs", "admissionPolicy": {"create": False}})
-    assert {item["kind"] for item in objects}.isdisjoint({"ClusterRole", "ClusterRoleBinding"})
+    hooks = render_hooks({"watchNamespace": "runs"})
+    assert {item["kind"] for item in (*objects, *hooks)}.isdisjoint({"ClusterRole", "ClusterRoleBinding"})
     assert one(objects, "Role", "spade-operator")["metadata"]["namespace"] == "runs"
+    assert one(hooks, "Role")["metadata"]["namespace"] == "runs"
 
 
 def test_the_runtime_class_is_the_clusters_owners_unless_asked_for() -> None:
@@ -131,6 +174,8 @@ def test_the_runtime_class_says_where_gvisor_is() -> None:
         ({"sandbox": {"runtimeClassName": ""}}, "runtimeClassName"),
         ({"imagePullPolicy": "Sometimes"}, "imagePullPolicy"),
         ({"operator": {"replicas": "two"}}, "replicas"),
+        ({"uninstall": {"liveRuns": "Keep"}}, "liveRuns"),
+        ({"apiPriority": {"shares": 0}}, "shares"),
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], where: str) -> None:

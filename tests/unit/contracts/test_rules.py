@@ -3,7 +3,11 @@
 import pytest
 
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
+from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource
 from spade_contracts.resources.rules import SPADE_RUN_RULES
+
+ALWAYS = "an EnvBatch of a run has cycle and policyVersion and nothing that its SpadeRun says"
+"""Reads fields that may change, of objects that only the operator makes."""
 
 
 def rule_about(words: str) -> str:
@@ -25,3 +29,17 @@ def test_defaults_that_agree_stand_as_numbers(defaults: dict) -> None:  # type: 
     rule = rule_about("activeSkills")
     assert f": {defaults['environments']['active_skills']})" in rule
     assert f": {len(defaults['environments']['skills'])})" in rule
+
+
+@pytest.mark.parametrize("resource", CUSTOM_RESOURCES, ids=lambda resource: resource.kind)
+def test_no_rule_over_the_whole_object_holds_up_changes_of_an_older_one(resource: CustomResource) -> None:
+    """The API server judges such a rule with every change, so it is about changes, or judged once."""
+    wide = (*resource.rules.get("", ()), *resource.rules.get("spec", ()))
+    judged_again = [rule.message for rule in wide if not rule.once and "oldSelf" not in rule.rule]
+    assert [message for message in judged_again if not message.startswith(ALWAYS)] == []
+
+
+@pytest.mark.parametrize("resource", CUSTOM_RESOURCES, ids=lambda resource: resource.kind)
+def test_what_is_judged_once_speaks_of_no_earlier_value(resource: CustomResource) -> None:
+    for rules in resource.rules.values():
+        assert not [rule.message for rule in rules if rule.once and "oldSelf" in rule.rule]
