@@ -1,5 +1,6 @@
 """The learner is one group: when a pod of it is lost, all are replaced under the next attempt's name."""
 
+import math
 from datetime import datetime
 
 from spade_contracts.labels import Role
@@ -24,6 +25,8 @@ from spade_operator.reconcile.restarts import failed as run_failed
 from spade_operator.reconcile.steps import Create, Step, Wanted, is_false, is_true
 from spade_operator.records import JobRecord, PodRecord
 
+SIGNALLED = 128
+"""Exit codes above it are signals."""
 LEAVING_SECONDS = 60.0
 """How long a pod of the last group may take to go before people are told."""
 STARTING = {
@@ -85,7 +88,8 @@ def _overdue(pod: PodRecord, now: datetime) -> bool:
 
 
 def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> Step:
-    group = (pod for pod in seen.present_and_taken(Role.LEARNER) if pod.job == job.meta.name)
+    lost = (pod for pod in seen.present_and_taken(Role.LEARNER) if pod.job == job.meta.name)
+    group = sorted(lost, key=_went_down)
     causes = [cause for pod in group if (cause := cause_of(pod, seen.logs)) is not None]
     fetch = tuple(f for cause in causes for f in cause.fetch)
     if fetch:
@@ -115,6 +119,16 @@ def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: d
         restarts={Role.LEARNER: 1} if answer.counts else {},
         disruptions={} if answer.counts else {Role.LEARNER: 1},
     )
+
+
+def _went_down(pod: PodRecord) -> tuple[float, bool]:
+    """Order in which pods of a group ended: the first took the others with it.
+
+    Kubernetes tells whole seconds. Within one, a process that was killed was no follower: those end by themselves.
+    """
+    ends = [c.finished_at.timestamp() for c in pod.containers if c.finished_at is not None]
+    killed = any((c.exit_code or 0) > SIGNALLED for c in pod.containers)
+    return min(ends, default=math.inf), not killed
 
 
 def _with_cause(before: Restarts, cause: Cause) -> Restarts:

@@ -23,7 +23,9 @@ from spade_trainer.learner.settings import read_settings
 RENDEZVOUS_HOST = "SPADE_RENDEZVOUS_HOST"
 CUDA_DEVICE = Path("/dev/nvidiactl")
 MONITOR_SECONDS = 0.5
-JOIN_SECONDS = 600
+JOIN_SECONDS = 30 * 86400
+"""How long a node waits for the others. A pod without a room may come days later, and the operator says what it waits
+for; a node that gave up would spend the run's budget on that."""
 log = logging.getLogger("spade_learner")
 
 
