@@ -51,6 +51,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "proxy" .Values.proxy
   "caBundle" .Values.caBundle
   "mesh" .Values.mesh
+  "rdma" .Values.rdma
   "resources" .Values.defaultResources
   "targets" .Values.probe.targets
   "installationKeyFile" "/etc/spade/key/key"

@@ -33,12 +33,15 @@ FILE = Annotated[str, typer.Argument(help="YAML file with one SpadeRun.")]
 @app.command()
 def check(file: FILE, render: Annotated[bool, typer.Option(help="Print the resolved settings.")] = False) -> None:
     """Say whether a SpadeRun would be accepted, without a cluster."""
-    method = checking.resolved(read_document(file))
+    document = read_document(file)
+    method = checking.resolved(document)
     console = plain()
     if render:
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
     else:
         console.print(f"{file}: valid; profile {method.profile}, {method.learner.ranks} learner ranks.")
+        for demand in checking.demands(document):
+            console.print(demand)
 
 
 @app.command()

@@ -97,6 +97,8 @@ class LearnerTask(Contract):
     attempt: int
     nodes: int
     ranks_per_node: int
+    rdma: bool = False
+    """Whether its nodes talk through RDMA devices, which need memory that stays in place."""
     keep_policies: int = Field(default=3, ge=2)
     """Newest exported policies that pruning leaves, policy 0 always."""
     keep_checkpoints: int = Field(default=2, ge=1)

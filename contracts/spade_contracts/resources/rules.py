@@ -128,7 +128,14 @@ METHOD_FIELDS = {
     "sandbox.limits": "spec.sandbox.limits",
 }
 """Fields below spec that decide a run's numbers, or where its results lie."""
-POD_FIELDS = ("spec.learner.pod", "spec.engine.pod", "spec.sandbox.pod", "spec.workers.pod", "spec.engine.args")
+POD_FIELDS = (
+    "spec.learner.pod",
+    "spec.learner.fabric",
+    "spec.engine.pod",
+    "spec.sandbox.pod",
+    "spec.workers.pod",
+    "spec.engine.args",
+)
 
 
 def _name(limit: int) -> Rule:

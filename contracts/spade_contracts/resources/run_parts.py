@@ -6,7 +6,7 @@ Some of them a stand-alone EnvBatch has too.
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from spade_contracts.base import Document
 from spade_contracts.config import (
@@ -20,7 +20,7 @@ from spade_contracts.config import (
     Switches,
 )
 from spade_contracts.config.partial import partial
-from spade_contracts.resources.pods import PodSettings, SandboxPodSettings
+from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
 from spade_contracts.resources.scalars import NAMES_MESSAGE, Quantity
 
 MAX_RUN_NAME = 40
@@ -75,6 +75,17 @@ class Model(Document):
     at /storage and volumes of `workers.pod` are below /mnt."""
 
 
+class Fabric(StrEnum):
+    """The network between the nodes of a learner."""
+
+    POD_NETWORK = "PodNetwork"
+    """The cluster's pod network."""
+    RDMA = "Rdma"
+    """RDMA devices, which spec.learner.pod.resources asks for by a name that the installation allows."""
+    HOST_RDMA = "HostRdma"
+    """The same in the node's own network, where the installation allows it; no NetworkPolicy closes such pods."""
+
+
 class LearnerSpec(Document):
     """The Megatron-core process group."""
 
@@ -90,6 +101,9 @@ class LearnerSpec(Document):
     """Loss; the profile fills what is left out. Immutable."""
     checkpoint_every: int | None = Field(default=None, ge=1, le=10000)
     """Rollouts between two checkpoints. Immutable."""
+    fabric: Fabric = Fabric.POD_NETWORK
+    """Network between its nodes; may change while suspended or failed. Rdma and HostRdma want the installation's
+    consent."""
     pod: PodSettings = PodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=3, ge=0, le=100)
@@ -159,7 +173,7 @@ class SandboxSpec(Document):
     """External leaves the Deployment's replicas alone."""
     limits: LimitsPatch | None = None
     """What one program may use. Immutable."""
-    pod: SandboxPodSettings = SandboxPodSettings()
+    pod: Annotated[SandboxPodSettings, AfterValidator(without_devices)] = SandboxPodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=10, ge=0, le=1000)
     """Lost pods without progress before the run fails."""

@@ -2,6 +2,7 @@
 
 from spade_contracts import ports
 from spade_contracts.labels import TASK_ANNOTATION, Role
+from spade_contracts.resources.run_parts import Fabric
 from spade_contracts.tasks import LearnerTask
 from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
@@ -21,6 +22,7 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
         attempt=attempt,
         nodes=wanted.nodes,
         ranks_per_node=wanted.ranks_per_node,
+        rdma=wanted.fabric is not Fabric.POD_NETWORK,
         keep_policies=run.spec.retention.policies,
         keep_checkpoints=run.spec.retention.checkpoints,
     )
@@ -53,7 +55,7 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
         grace_seconds=30,
         labels={"attempt": attempt},
         annotations={TASK_ANNOTATION: task.model_dump_json()},
-        more={"restartPolicy": "Never", "subdomain": service},
+        more={"restartPolicy": "Never", "subdomain": service, **_network(wanted.fabric)},
     )
     return [
         indexed_job(
@@ -67,3 +69,10 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
             labels={"attempt": attempt},
         )
     ]
+
+
+def _network(fabric: Fabric) -> Manifest:
+    """The node's own network, if that is the fabric. Without the policy a pod there could not find its peers' names."""
+    if fabric is not Fabric.HOST_RDMA:
+        return {}
+    return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from spade_contracts.labels import Role
 from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
-from spade_contracts.resources.run_parts import SandboxSpec, StorageSpec
+from spade_contracts.resources.run_parts import Fabric, SandboxSpec, StorageSpec
 from spade_contracts.tasks import RunRef
 from spade_operator.children.names import claim_name, pool_family
 
@@ -40,6 +40,8 @@ class Owner:
     worker_pod: PodSettings
     worker_restarts: int
     """Lost worker pods in one Job before it fails."""
+    fabric: Fabric = Fabric.POD_NETWORK
+    """Network of its learner."""
 
     @property
     def claim(self) -> str:
@@ -79,6 +81,7 @@ class Run:
             storage=self.spec.storage,
             worker_pod=self.spec.workers.pod,
             worker_restarts=self.spec.workers.restarts,
+            fabric=self.spec.learner.fabric,
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from spade_contracts import labels as keys
 from spade_contracts import ports
 from spade_contracts.labels import Role
+from spade_contracts.resources.run_parts import Fabric
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import child_name
 from spade_operator.children.owner import Owner
@@ -63,7 +64,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             _roles(owner, Role.ENGINE, Role.BEACON),
             ingress=[
                 _from([_pods(owner, Role.WORKER, Role.BEACON)], ports.ENGINE_DATA),
-                _from([_pods(owner, Role.LEARNER)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _from([_pods(owner, Role.LEARNER), *_nodes(owner, site)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 _from([operator, *_monitoring(site)], ports.ENGINE_STATUS),
             ],
             egress=outside,
@@ -161,6 +162,13 @@ def _dns(site: Site) -> Manifest:
         *({"ipBlock": {"cidr": cidr}} for cidr in site.dns.cidrs),
     ]
     return {"to": peers, "ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
+
+
+def _nodes(owner: Owner, site: Site) -> list[Manifest]:
+    """The nodes, where the learner uses their network: it comes to engines with a node's address."""
+    if owner.fabric is not Fabric.HOST_RDMA:
+        return []
+    return [{"ipBlock": {"cidr": cidr}} for cidr in site.rdma.host_network_cidrs]
 
 
 def _addresses(site: Site) -> list[Manifest]:

@@ -114,6 +114,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
         in_container(ports=[{"containerPort": 7400, "hostPort": 7400}]),
         "must not open ports of the node",
     ),
+    "a device": (in_container(resources={"limits": {"nvidia.com/gpu": "1"}}), "sandbox pods must have no devices"),
+    "a device by a claim": (in_spec(resourceClaims=[{"name": "a", "resourceClaimName": "b"}]), "must have no devices"),
     "another gVisor": (annotated("dev.gvisor.flag.network"), "annotations that change gVisor"),
 }
 

@@ -7,6 +7,7 @@ ranks, which halves the start-up and shares the memory of code.
 
 import logging
 import os
+import resource
 import sys
 import uuid
 import warnings
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         task = read_settings(given).task
+        check_locked_memory(task, resource.getrlimit(resource.RLIMIT_MEMLOCK)[0])
         meeting = meeting_of(task, os.environ)
     except InvalidInput as error:
         log.error("%s", error)
@@ -68,6 +70,20 @@ def meeting_of(task: LearnerTask, environment: Mapping[str, str]) -> Meeting:
             "environment", f"{task.nodes} nodes need {RENDEZVOUS_HOST} and JOB_COMPLETION_INDEX to find each other"
         )
     return Meeting("static", f"{host}:{environment.get('MASTER_PORT', ports.LEARNER_RENDEZVOUS)}", int(index))
+
+
+def check_locked_memory(task: LearnerTask, limit: int) -> None:
+    """Raise InvalidInput if RDMA is wanted and memory may be locked only up to a limit, in bytes.
+
+    Devices write into memory that must stay in place, gigabytes of it. The limit is the container runtime's: an added
+    capability IPC_LOCK would not lift it, because a process that is not root loses added capabilities as it starts.
+    """
+    if task.rdma and limit != resource.RLIM_INFINITY:
+        raise InvalidInput(
+            "spec.learner.fabric",
+            f"RDMA needs memory to be locked without a limit; this node allows {limit} bytes",
+            remedy="Set LimitMEMLOCK=infinity for the container runtime of the learner's nodes.",
+        )
 
 
 def prepare_environment(task: LearnerTask, environment: MutableMapping[str, str]) -> None:
