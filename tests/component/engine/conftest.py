@@ -191,13 +191,13 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_for_boot(engine: RunningEngine) -> None:
-    """Until vLLM has loaded policy 0."""
+def wait_for_boot(engine: RunningEngine, wanted: EngineState = EngineState.UNVERIFIED) -> None:
+    """Until vLLM has loaded policy 0; a learner beside it then sends it to sleep."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         assert engine.process.poll() is None, "spade-engine ended while starting"
         try:
-            if engine.status().state is EngineState.UNVERIFIED:
+            if engine.status().state is wanted:
                 return
         except OSError:
             pass

@@ -129,13 +129,15 @@ def start_learner(
     engine_ports: tuple[int, int] = (1, 1),
     engine_token: str = ENGINE_TOKEN,
     node: Node | None = None,
+    colocated: bool = False,
 ) -> RunningLearner:
     """Start the console script on free ports; engine_ports: control and status. `node` None: a group of one pod."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{Door.LEARNER_CONTROL}.sha256").write_text(token_digest(TARGET_TOKEN))
     (folder / Door.ENGINE_CONTROL).write_text(engine_token)
     run = RunRef(namespace="test", name="learner", uid="0", storage_uri=store.uri)
-    task = LearnerTask(run=run, attempt=0, nodes=node.nodes if node else 1, ranks_per_node=ranks)
+    nodes = node.nodes if node else 1
+    task = LearnerTask(run=run, attempt=0, nodes=nodes, ranks_per_node=ranks, colocated=colocated)
     (folder / "task.json").write_text(task.model_dump_json())
     control, status = free_ports(2)
     command = [sys.executable, "-m", "spade_trainer.learner.main", "--host", "127.0.0.1"]

@@ -5,6 +5,7 @@ the whole group, which replays what is recorded. Without CUDA the agent imports 
 ranks, which halves the start-up and shares the memory of code.
 """
 
+import asyncio
 import logging
 import os
 import resource
@@ -18,8 +19,10 @@ from pathlib import Path
 from spade_contracts import ports
 from spade_contracts.errors import InvalidInput
 from spade_contracts.tasks import LearnerTask
-from spade_trainer.learner.rank import run_rank
+from spade_trainer.learner.neighbours import wait_for_first_sleep
+from spade_trainer.learner.rank import engine_clients, run_rank
 from spade_trainer.learner.settings import read_settings
+from spade_trainer.weights.engine_client import EngineFault
 
 RENDEZVOUS_HOST = "SPADE_RENDEZVOUS_HOST"
 CUDA_DEVICE = Path("/dev/nvidiactl")
@@ -46,12 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        task = read_settings(given).task
+        settings = read_settings(given)
+        task = settings.task
         check_locked_memory(task, resource.getrlimit(resource.RLIMIT_MEMLOCK)[0])
         meeting = meeting_of(task, os.environ)
+        if task.colocated:
+            asyncio.run(wait_for_first_sleep(engine_clients(settings)))
     except InvalidInput as error:
         log.error("%s", error)
         sys.exit(2)
+    except EngineFault as error:
+        log.error("the engine of this pod does not give its devices up: %s", error)
+        sys.exit(1)
     prepare_environment(task, os.environ)
     sys.exit(launch(task, meeting, given))
 
