@@ -11,6 +11,7 @@ from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
+from spade_contracts.resources import colocation
 from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
 from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
@@ -130,7 +131,9 @@ METHOD_FIELDS = {
 """Fields below spec that decide a run's numbers, or where its results lie."""
 POD_FIELDS = (
     "spec.learner.pod",
+    "spec.placement",
     "spec.learner.fabric",
+    "spec.learner.deviceClaimTemplate",
     "spec.engine.pod",
     "spec.sandbox.pod",
     "spec.workers.pod",
@@ -203,6 +206,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             f"spec.engine.args may change speed, memory and layout only: use of {', '.join(ENGINE_ARGS)}",
             field=".engine",
         ),
+        *colocation.RULES,
         _divisible(_DENSE, "tensor x pipeline x context"),
         _divisible(_EXPERT, "expert x pipeline"),
         _MIN_MAX_PODS,

@@ -21,7 +21,7 @@ from spade_contracts.config import (
 )
 from spade_contracts.config.partial import partial
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
-from spade_contracts.resources.scalars import NAMES_MESSAGE, Quantity
+from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -75,6 +75,16 @@ class Model(Document):
     at /storage and volumes of `workers.pod` are below /mnt."""
 
 
+class Placement(StrEnum):
+    """Where engines run."""
+
+    DISAGGREGATED = "Disaggregated"
+    """In pods of their own, with devices of their own."""
+    COLOCATED = "Colocated"
+    """One in each learner pod, on the same devices: it sleeps while the learner computes, which moves off while it
+    plays."""
+
+
 class Fabric(StrEnum):
     """The network between the nodes of a learner."""
 
@@ -104,6 +114,9 @@ class LearnerSpec(Document):
     fabric: Fabric = Fabric.POD_NETWORK
     """Network between its nodes; may change while suspended or failed. Rdma and HostRdma want the installation's
     consent."""
+    device_claim_template: ObjectName | None = None
+    """ResourceClaimTemplate of the namespace; all containers of a learner pod share the devices that it claims. May
+    change while suspended or failed."""
     pod: PodSettings = PodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=3, ge=0, le=100)
@@ -142,13 +155,14 @@ class EngineSpec(Document):
     """vLLM engines."""
 
     replicas: int = Field(default=1, ge=1, le=256)
-    """Engine pods. May change any time."""
+    """Engine pods. May change any time. With placement Colocated one for each of spec.learner.nodes."""
     args: dict[ArgName, ArgValue] = Field(default={}, max_length=32, json_schema_extra={NAMES_MESSAGE: ARG_MESSAGE})
     """Extra vLLM arguments without dashes, such as `max-num-seqs: "64"`."""
     pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
+    """Pod settings; may change while suspended or failed. With placement Colocated only resources, environment and
+    secretEnvironment: all else is the learner pod's."""
     restarts: int = Field(default=3, ge=0, le=100)
-    """Restarts without progress before the run fails."""
+    """Restarts without progress before the run fails. With placement Colocated learner.restarts counts instead."""
 
 
 class Autoscaling(StrEnum):

@@ -33,6 +33,7 @@ def network_policies(owner: Owner, site: Site) -> list[Manifest]:
 
 def _openings(owner: Owner, site: Site) -> list[Manifest]:
     """What each role may do beyond nothing."""
+    engine = owner.engine_role
     operator = _namespace_pods(site.operator_namespace, site.operator_labels)
     outside = [_dns(site), *_addresses(site)]
     return [
@@ -52,7 +53,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             _roles(owner, Role.WORKER, Role.BEACON),
             ingress=[_from([operator, *_monitoring(site)], ports.WORKER_STATUS)],
             egress=[
-                _to([_pods(owner, Role.ENGINE, Role.BEACON)], ports.ENGINE_DATA),
+                _to([_pods(owner, engine, Role.BEACON)], ports.ENGINE_DATA),
                 _to([_pods(owner, Role.SANDBOX)], ports.SANDBOX_SESSIONS),
                 *outside,
             ],
@@ -61,7 +62,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             owner,
             Role.ENGINE,
             # The beacon stands in for an engine: what may not reach it, may not reach an engine.
-            _roles(owner, Role.ENGINE, Role.BEACON),
+            _roles(owner, engine, Role.BEACON),
             ingress=[
                 _from([_pods(owner, Role.WORKER, Role.BEACON)], ports.ENGINE_DATA),
                 _from([_pods(owner, Role.LEARNER), *_nodes(owner, site)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
@@ -80,7 +81,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             ],
             egress=[
                 _to([_pods(owner, Role.LEARNER)], *EVERY_PORT),
-                _to([_pods(owner, Role.ENGINE)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _to([_pods(owner, engine)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 *outside,
             ],
         ),

@@ -51,7 +51,7 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     said = seen.learner()
     if said is not None and said[1].state is LearnerState.FAILED and said[1].failure in set(Reason):
         return run_failed(seen, Reason(said[1].failure), f"The learner gave up: {said[1].error}"[:1800])
-    if job.failed or job.complete or any(pod.phase == "Failed" or pod.meta.deleting for pod in pods):
+    if job.failed or job.complete or any(map(_is_broken, pods)):
         return _replace(seen, job, pods, now)
     if said is not None and said[1].state in STARTING:
         return Step(conditions=(is_false(RunCondition.LEARNER_READY, Reason.STARTING, STARTING[said[1].state]),))
@@ -61,6 +61,11 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, tuple(pods), now)
     condition = is_false(RunCondition.LEARNER_READY, *stuck) if stuck else _still(seen)
     return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
+
+
+def _is_broken(pod: PodRecord) -> bool:
+    """Whether its group must be replaced. A pod with two containers runs on when one of them ended."""
+    return pod.phase == "Failed" or pod.meta.deleting or any(c.exit_code is not None for c in pod.containers)
 
 
 def _still(seen: Observed) -> Wanted:

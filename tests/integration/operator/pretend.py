@@ -84,6 +84,20 @@ class PretendCluster:
             pod.version = None
             await self._running(pod)
 
+    async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
+        """One of two containers ends, and the pod runs on: it is of a Job, which restarts none."""
+        self.world.died[name] += 1
+        state = {"terminated": {"exitCode": code, "reason": "Error", "startedAt": _now(), "finishedAt": _now()}}
+        going = {"running": {"startedAt": _now()}}
+        await self._set_status(
+            pod,
+            {"containerStatuses": [
+                _container_status(pod, state if each == name else going, ready=each != name, name=each)
+                for each in _containers(pod.raw)
+            ]},
+        )  # fmt: skip
+        await self._stop(f"{pod.raw['metadata']['uid']}/{name}")
+
     async def evict(self, pod: Pod) -> None:
         """The pod goes with its object."""
         self.world.died[pod.role] += 1
@@ -180,7 +194,12 @@ class PretendCluster:
                 pod.number = self._born[pod.role]
                 self.world.pods[uid] = pod
                 await self._start(pod)
-        for uid in set(self.world.pods) - {raw["metadata"]["uid"] for raw in listed}:
+                if pod.role == "learner" and "engine" in _containers(raw):
+                    beside = Pod(raw, pod.ip, born=loop.time(), part="engine")
+                    self.world.pods[f"{uid}/engine"] = beside
+                    await self._start(beside)
+        present = {raw["metadata"]["uid"] for raw in listed}
+        for uid in [uid for uid in self.world.pods if uid.partition("/")[0] not in present]:
             await self._stop(uid)
         for pod in list(self.world.pods.values()):
             await self._live(pod, loop.time() - pod.born)
@@ -316,8 +335,8 @@ class PretendCluster:
     async def _running(self, pod: Pod) -> None:
         gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
         state = {"running": {"startedAt": _now()}}
-        container = _container_status(pod, state, ready=True)
-        if pod.restarts:
+        containers = [_container_status(pod, state, ready=True, name=name) for name in _containers(pod.raw)]
+        for container in containers if pod.restarts else ():
             container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": _now()}}
         conditions = [
             {"type": t, "status": "True", "lastTransitionTime": _now()}
@@ -327,7 +346,7 @@ class PretendCluster:
             conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": _now()})
         status = {
             "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": _now(),
-            "containerStatuses": [container], "conditions": conditions,
+            "containerStatuses": containers, "conditions": conditions,
         }  # fmt: skip
         await self._set_status(pod, status)
 
@@ -342,8 +361,10 @@ class PretendCluster:
         state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
                                 "startedAt": _now(), "finishedAt": _now()}}  # fmt: skip
         phase = "Succeeded" if code == 0 else "Failed"
-        await self._set_status(pod, {"phase": phase, "containerStatuses": [_container_status(pod, state, ready=False)]})
+        ends = [_container_status(pod, state, ready=False, name=name) for name in _containers(pod.raw)]
+        await self._set_status(pod, {"phase": phase, "containerStatuses": ends})
         await self._stop(pod.raw["metadata"]["uid"], keep=True)
+        await self._stop(f"{pod.raw['metadata']['uid']}/engine")
         pod.raw["metadata"]["labels"] = pod.raw["metadata"]["labels"] | {labels.ROLE: "ended"}
 
     async def _set_status(self, pod: Pod, status: Object) -> None:
@@ -356,14 +377,20 @@ class PretendCluster:
             pod.runner = None
         if not keep:
             self.world.pods.pop(uid, None)
+            if "/" not in uid:
+                await self._stop(f"{uid}/engine")
 
     async def _delete(self, raw: Object) -> None:
         meta = raw["metadata"]
         await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=0)
 
 
-def _container_status(pod: Pod, state: Object, *, ready: bool) -> Object:
-    return {"name": pod.raw["spec"]["containers"][0]["name"], "image": "i", "imageID": "i", "ready": ready,
+def _containers(pod: Object) -> list[str]:
+    return [container["name"] for container in pod["spec"]["containers"]]
+
+
+def _container_status(pod: Pod, state: Object, *, ready: bool, name: str) -> Object:
+    return {"name": name, "image": "i", "imageID": "i", "ready": ready,
             "restartCount": pod.restarts, "state": state}  # fmt: skip
 
 
