@@ -159,7 +159,14 @@ def built(namespace: str) -> dict[str, Pod]:
     )
     pool = make_pool(namespace=namespace, pod=EVERYTHING, sandbox={"pod": PLACEMENT})
     of_a_pool = {f"pool-{word}": found for word, found in pool_workloads(pool, site).items()}
-    return {**of_a_pool, **workloads(make_run(namespace=namespace, **EVERYWHERE), site)}
+    together = make_run(
+        namespace=namespace,
+        placement="Colocated",
+        learner={"pod": EVERYTHING, "deviceClaimTemplate": "gpus"},
+        engine={"pod": {"environment": {"A": "b"}}},
+    )
+    of_one_pod = {"together": workloads(together, site)["learner"]}
+    return {**of_a_pool, **of_one_pod, **workloads(make_run(namespace=namespace, **EVERYWHERE), site)}
 
 
 BUILT = built("runs")
