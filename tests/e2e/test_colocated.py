@@ -63,7 +63,6 @@ def seen(operator: Cluster) -> Iterator[Seen]:
     try:
         kube.apply(operator, document)
         told.end = wait_until("the run ends", ended, RUN_SECONDS, tell)
-        print(told)
         yield told
     finally:
         kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")

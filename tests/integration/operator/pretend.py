@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import web
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
+from tests.integration.operator.pretend_containers import container_names, container_status, one_ended
 from tests.support.schedules import WordFault, WordTrouble
 
 from spade_contracts import labels, ports
@@ -87,15 +88,7 @@ class PretendCluster:
     async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
         """One of two containers ends, and the pod runs on: it is of a Job, which restarts none."""
         self.world.died[name] += 1
-        state = {"terminated": {"exitCode": code, "reason": "Error", "startedAt": _now(), "finishedAt": _now()}}
-        going = {"running": {"startedAt": _now()}}
-        await self._set_status(
-            pod,
-            {"containerStatuses": [
-                _container_status(pod, state if each == name else going, ready=each != name, name=each)
-                for each in _containers(pod.raw)
-            ]},
-        )  # fmt: skip
+        await self._set_status(pod, {"containerStatuses": one_ended(pod, name, code, _now())})
         await self._stop(f"{pod.raw['metadata']['uid']}/{name}")
 
     async def evict(self, pod: Pod) -> None:
@@ -194,7 +187,7 @@ class PretendCluster:
                 pod.number = self._born[pod.role]
                 self.world.pods[uid] = pod
                 await self._start(pod)
-                if pod.role == "learner" and "engine" in _containers(raw):
+                if pod.role == "learner" and "engine" in container_names(raw):
                     beside = Pod(raw, pod.ip, born=loop.time(), part="engine")
                     self.world.pods[f"{uid}/engine"] = beside
                     await self._start(beside)
@@ -335,7 +328,7 @@ class PretendCluster:
     async def _running(self, pod: Pod) -> None:
         gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
         state = {"running": {"startedAt": _now()}}
-        containers = [_container_status(pod, state, ready=True, name=name) for name in _containers(pod.raw)]
+        containers = [container_status(pod, state, ready=True, name=name) for name in container_names(pod.raw)]
         for container in containers if pod.restarts else ():
             container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": _now()}}
         conditions = [
@@ -361,7 +354,7 @@ class PretendCluster:
         state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
                                 "startedAt": _now(), "finishedAt": _now()}}  # fmt: skip
         phase = "Succeeded" if code == 0 else "Failed"
-        ends = [_container_status(pod, state, ready=False, name=name) for name in _containers(pod.raw)]
+        ends = [container_status(pod, state, ready=False, name=name) for name in container_names(pod.raw)]
         await self._set_status(pod, {"phase": phase, "containerStatuses": ends})
         await self._stop(pod.raw["metadata"]["uid"], keep=True)
         await self._stop(f"{pod.raw['metadata']['uid']}/engine")
@@ -383,15 +376,6 @@ class PretendCluster:
     async def _delete(self, raw: Object) -> None:
         meta = raw["metadata"]
         await self.kube.delete(Kind.POD, self.namespace, meta["name"], uid=meta["uid"], grace_seconds=0)
-
-
-def _containers(pod: Object) -> list[str]:
-    return [container["name"] for container in pod["spec"]["containers"]]
-
-
-def _container_status(pod: Pod, state: Object, *, ready: bool, name: str) -> Object:
-    return {"name": name, "image": "i", "imageID": "i", "ready": ready,
-            "restartCount": pod.restarts, "state": state}  # fmt: skip
 
 
 def _now() -> str:

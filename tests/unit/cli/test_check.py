@@ -65,7 +65,7 @@ def test_examples_would_be_accepted(path: Path) -> None:
     assert resolved(read_document(str(path))).learner.ranks == 2
 
 
-@pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml"])
+@pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml", "colocated.yaml"])
 def test_examples_of_real_size_would_be_accepted(name: str) -> None:
     assert resolved(read_document(str(ROOT / "examples" / name))).learner.ranks >= 4
 
