@@ -73,6 +73,9 @@ class PretendCluster:
 
         disruption: reason of the pod's condition DisruptionTarget, if its node or the scheduler took it away.
         """
+        if pod.part:
+            await self.kill_container(pod, pod.part, code)
+            return
         self.world.died[pod.role] += 1
         if disruption:
             mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": _now()}
@@ -87,13 +90,13 @@ class PretendCluster:
 
     async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
         """One of two containers ends, and the pod runs on: it is of a Job, which restarts none."""
-        self.world.died[name] += 1
+        self.world.died[pod.group] += 1
         await self._set_status(pod, {"containerStatuses": one_ended(pod, name, code, _now())})
         await self._stop(f"{pod.raw['metadata']['uid']}/{name}")
 
     async def evict(self, pod: Pod) -> None:
         """The pod goes with its object."""
-        self.world.died[pod.role] += 1
+        self.world.died[pod.group] += 1
         await self._delete(pod.raw)
 
     # Controllers
@@ -188,7 +191,8 @@ class PretendCluster:
                 self.world.pods[uid] = pod
                 await self._start(pod)
                 if pod.role == "learner" and "engine" in container_names(raw):
-                    beside = Pod(raw, pod.ip, born=loop.time(), part="engine")
+                    self._born["engine"] += 1
+                    beside = Pod(raw, pod.ip, born=loop.time(), number=self._born["engine"], part="engine")
                     self.world.pods[f"{uid}/engine"] = beside
                     await self._start(beside)
         present = {raw["metadata"]["uid"] for raw in listed}

@@ -59,7 +59,12 @@ class Pod:
 
     @property
     def role(self) -> str:
-        return self.part or str(self.raw["metadata"]["labels"].get(labels.ROLE, ""))
+        return self.part or self.group
+
+    @property
+    def group(self) -> str:
+        """Role of the pod that it is in: what is counted when it is lost."""
+        return str(self.raw["metadata"]["labels"].get(labels.ROLE, ""))
 
     @property
     def task(self) -> dict[str, Any]:
