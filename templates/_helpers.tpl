@@ -109,6 +109,7 @@ securityContext:
   "proxy" .Values.proxy
   "caBundle" .Values.caBundle
   "mesh" .Values.mesh
+  "rdma" .Values.rdma
   "resources" .Values.defaultResources
   "targets" .Values.probe.targets
   "installationKeyFile" "/etc/spade/key/key"

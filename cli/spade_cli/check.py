@@ -10,6 +10,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
+from spade_operator.reconcile import fabric
 from spade_operator.reconcile.accept import PACKAGE, check
 
 MAX_OTHERS = 4
@@ -49,6 +50,12 @@ def resolved(document: dict[str, Any]) -> MethodConfig:
     method = spec.method()
     _check_packages(spec.model.uri or "", method)
     return method
+
+
+def demands(document: dict[str, Any]) -> tuple[str, ...]:
+    """What a valid run wants of the installation beyond the ordinary, in words; only a cluster can tell whether it is
+    there."""
+    return fabric.demands(checked_spec(document))
 
 
 def _check_packages(model_uri: str, method: MethodConfig) -> None:

@@ -58,6 +58,8 @@ def check(  # noqa: PLR0917  # typer calls it by name
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
         return
     console.print(f"{file}: valid; profile {method.profile}, {method.learner.ranks} learner ranks.", soft_wrap=True)
+    for demand in checking.demands(document):
+        console.print(demand, soft_wrap=True)
     if cluster is False:
         return
     try:

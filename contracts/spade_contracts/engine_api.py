@@ -103,10 +103,19 @@ class AdmitRequest(Contract):
     canary_passed: bool
 
 
+class SleepReport(Contract):
+    """Answer to `POST /sleep` and `POST /wake` on the control port, which have no body."""
+
+    boot_id: str
+    asleep: bool
+    frees_memory: bool
+    """Whether sleep gives device memory back. vLLM's CPU build only stops computing."""
+
+
 class EngineErrorBody(Contract):
     """Body of every refusal."""
 
     error: str
-    """`unauthorized`, `not_serving`, `wrong_policy`, `bad_request`, `too_long`, `updating`, `failed`."""
+    """`unauthorized`, `not_serving`, `wrong_policy`, `bad_request`, `too_long`, `updating`, `asleep`, `failed`."""
     message: str
     verified_policy_version: int | None = None

@@ -75,6 +75,8 @@ class EngineState(StrEnum):
     UNVERIFIED = "unverified"
     UPDATING = "updating"
     SERVING = "serving"
+    ASLEEP = "asleep"
+    """It computes nothing, so that the learner beside it may use the devices."""
     FAILED = "failed"
 
 

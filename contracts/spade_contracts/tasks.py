@@ -111,6 +111,10 @@ class LearnerTask(Contract):
     attempt: int
     nodes: int
     ranks_per_node: int
+    rdma: bool = False
+    """Whether its nodes talk through RDMA devices, which need memory that stays in place."""
+    colocated: bool = False
+    """Whether each pod has an engine too, which sleeps while the learner computes."""
     keep_policies: int = Field(default=3, ge=2)
     """Newest exported policies that pruning leaves, policy 0 always."""
     keep_checkpoints: int = Field(default=2, ge=1)
@@ -123,3 +127,5 @@ class EngineTask(Contract):
     run: RunRef
     args: dict[str, str] = {}
     """Extra vLLM arguments, `name: value`, from the run's spec."""
+    colocated: bool = False
+    """Whether it shares its devices with the learner, and must be able to sleep."""

@@ -16,6 +16,7 @@ from spade_contracts.labels import Role
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
 from spade_operator.openings import Opening
+from spade_operator.parts import engine_uid
 from spade_operator.records import ADOPTED, BatchRecord, DeploymentRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
@@ -130,6 +131,7 @@ class Facts:
                 self._taken.popitem(last=False)
         if meta.kind is Kind.POD:
             self._polls.pop(meta.uid, None)
+            self._polls.pop(engine_uid(meta.uid), None)
             for key in [key for key in self._logs if key[0] == meta.uid]:
                 del self._logs[key]
         if meta.kind in (Kind.RUN, Kind.BATCH):

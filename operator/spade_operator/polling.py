@@ -27,6 +27,7 @@ from spade_contracts.statuses import (
     WorkerStatus,
 )
 from spade_operator.facts import Facts, Poll
+from spade_operator.parts import engine_part
 from spade_operator.poll_schedule import SCAN_SECONDS, Schedule
 from spade_operator.records import Kind, PodRecord
 
@@ -120,8 +121,8 @@ class Poller:
 
     def _relevant(self) -> Iterator[PodRecord]:
         for record in self._facts.of_kind(Kind.POD):
-            if isinstance(record, PodRecord) and relevant(record):
-                yield record
+            if isinstance(record, PodRecord):
+                yield from (part for part in (record, engine_part(record)) if part is not None and relevant(part))
 
     def _ended(self, pod: PodRecord, task: asyncio.Task[bool]) -> None:
         self._busy.pop(pod.meta.uid, None)

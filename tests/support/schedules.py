@@ -109,6 +109,8 @@ class Schedule:
     """A killed operator comes back under its old identity, as a container does; else as another pod that must wait."""
     sessions_wanted: int
     """Demand for sandboxes, from none to far beyond the maximum."""
+    colocated: bool
+    """Engines are in the learner's pods: the death of either is the group's."""
 
     def __str__(self) -> str:
         parts = (*self.calls, *self.watches, *self.deaths, *self.words)
@@ -154,6 +156,7 @@ def draw(seed: int) -> Schedule:
         learner_restarts=random.choice((1, 3, 3)),
         in_place=random.random() < 0.6,
         sessions_wanted=random.choice((0, 0, 20, 500)),
+        colocated=random.random() < 0.25,
     )
 
 

@@ -46,8 +46,12 @@ def _distinct(key: str, message: str) -> Rule:
     return Rule(f"self.all(a, self.exists_one(b, a.{key} == b.{key}))", message)
 
 
+def _no_device(part: str) -> Rule:
+    return Rule(f"!has(self.{part}) || self.{part}.all(k, !k.contains('/'))", pods.DEVICES_IN_SANDBOXES)
+
+
 _SOURCES = ", ".join(f"has(self.{source})" for source in volumes.SOURCES)
-SANDBOX_POD_RULES: Rules = {
+PLACE_RULES: Rules = {
     "priorityClassName": (Rule("!self.startsWith('system-')", pods.SYSTEM_PRIORITY),),
     "tolerations[]": (
         Rule("self.operator != 'Exists' || self.value == ''", placement.VALUE_OF_EXISTS),
@@ -60,8 +64,9 @@ SANDBOX_POD_RULES: Rules = {
     "affinity.nodeAffinity.preferred[].matchExpressions[]": _EXPRESSION,
     "topologySpread": (_distinct("topologyKey", pods.SPREAD_TWICE),),
 }
+SANDBOX_POD_RULES: Rules = {**PLACE_RULES, "resources": (_no_device("requests"), _no_device("limits"))}
 POD_RULES: Rules = {
-    **SANDBOX_POD_RULES,
+    **PLACE_RULES,
     "": (
         Rule(
             "!has(self.environment) || !has(self.secretEnvironment) || "

@@ -28,6 +28,7 @@ from spade_contracts.resources.volumes import PodVolume, SecretKey
 SPREAD_TWICE = "topologySpread names a topologyKey twice: use each once"
 SYSTEM_PRIORITY = "priority classes of the system are not for runs: use one of your cluster's own"
 MOUNTED_TWICE = "volumes name a mountPath twice: use each once"
+DEVICES_IN_SANDBOXES = "sandbox pods have no devices: resources are cpu, memory and ephemeral-storage, names without /"
 SET_TWICE = "environment and secretEnvironment name the same variable: use each name once"
 V = TypeVar("V")
 
@@ -73,6 +74,14 @@ class SandboxPodSettings(Document):
         """Nodes, neighbours, taints and priority alone, for a pod that goes with the role's."""
         names = ("node_selector", "tolerations", "affinity", "priority_class_name")
         return SandboxPodSettings(**{name: getattr(self, name) for name in names})
+
+
+def without_devices(settings: SandboxPodSettings) -> SandboxPodSettings:
+    """The settings of a sandbox pod. Raises ValueError for a device plugin's resource: a device leads past gVisor."""
+    resources = settings.resources
+    if any("/" in name for name in resources.requests.keys() | resources.limits.keys()):
+        raise ValueError(DEVICES_IN_SANDBOXES)
+    return settings
 
 
 class PodSettings(SandboxPodSettings):

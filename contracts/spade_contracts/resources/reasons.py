@@ -71,6 +71,8 @@ class Reason(StrEnum):
     """Storage, model and corpus are in order, and run.json is written."""
     INVALID_SPEC = "InvalidSpec"
     """The spec, with the profile's defaults filled in, breaks a rule that the message names."""
+    NOT_ALLOWED = "NotAllowed"
+    """The spec asks for something that the installation does not allow; the message names the chart's value."""
     MODEL_NOT_FOUND = "ModelNotFound"
     """Nothing readable lies at spec.model.uri."""
     POLICY_NOT_FOUND = "PolicyNotFound"

@@ -14,6 +14,7 @@ from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
+from spade_contracts.resources import colocation
 from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
 from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
@@ -133,7 +134,16 @@ METHOD_FIELDS = {
     "sandbox.limits": "spec.sandbox.limits",
 }
 """Fields below spec that decide a run's numbers, or where its results lie."""
-POD_FIELDS = ("spec.learner.pod", "spec.engine.pod", "spec.sandbox.pod", "spec.workers.pod", "spec.engine.args")
+POD_FIELDS = (
+    "spec.learner.pod",
+    "spec.placement",
+    "spec.learner.fabric",
+    "spec.learner.deviceClaimTemplate",
+    "spec.engine.pod",
+    "spec.sandbox.pod",
+    "spec.workers.pod",
+    "spec.engine.args",
+)
 
 
 def _name(limit: int) -> Rule:
@@ -199,6 +209,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         _whole_distribution("environments.designer"),
         _whole_distribution("play"),
+        *colocation.RULES,
         _divisible(_DENSE, "tensor x pipeline x context"),
         _divisible(_EXPERT, "expert x pipeline"),
     ),

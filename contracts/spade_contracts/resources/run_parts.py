@@ -6,7 +6,7 @@ Some of them a stand-alone EnvBatch has too.
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from spade_contracts.base import Document
 from spade_contracts.config import (
@@ -20,7 +20,7 @@ from spade_contracts.config import (
     Switches,
 )
 from spade_contracts.config.partial import partial
-from spade_contracts.resources.pods import PodSettings, SandboxPodSettings
+from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
 from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
 
 MAX_RUN_NAME = 40
@@ -89,6 +89,27 @@ class Model(Document):
     """A policy version of another run of this namespace, in place of `uri`."""
 
 
+class Placement(StrEnum):
+    """Where engines run."""
+
+    DISAGGREGATED = "Disaggregated"
+    """In pods of their own, with devices of their own."""
+    COLOCATED = "Colocated"
+    """One in each learner pod, on the same devices: it sleeps while the learner computes, which moves off while it
+    plays."""
+
+
+class Fabric(StrEnum):
+    """The network between the nodes of a learner."""
+
+    POD_NETWORK = "PodNetwork"
+    """The cluster's pod network."""
+    RDMA = "Rdma"
+    """RDMA devices, which spec.learner.pod.resources asks for by a name that the installation allows."""
+    HOST_RDMA = "HostRdma"
+    """The same in the node's own network, where the installation allows it; no NetworkPolicy closes such pods."""
+
+
 class LearnerSpec(Document):
     """The Megatron-core process group."""
 
@@ -104,6 +125,12 @@ class LearnerSpec(Document):
     """Loss; the profile fills what is left out. Immutable."""
     checkpoint_every: int | None = Field(default=None, ge=1, le=10000)
     """Rollouts between two checkpoints. Immutable."""
+    fabric: Fabric = Fabric.POD_NETWORK
+    """Network between its nodes; may change while suspended or failed. Rdma and HostRdma want the installation's
+    consent."""
+    device_claim_template: ObjectName | None = None
+    """ResourceClaimTemplate of the namespace; all containers of a learner pod share the devices that it claims. May
+    change while suspended or failed."""
     pod: PodSettings = PodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=3, ge=0, le=100)
@@ -142,13 +169,14 @@ class EngineSpec(Document):
     """vLLM engines."""
 
     replicas: int = Field(default=1, ge=1, le=256)
-    """Engine pods. May change any time."""
+    """Engine pods. May change any time. With placement Colocated one for each of spec.learner.nodes."""
     args: dict[ArgName, ArgValue] = Field(default={}, max_length=32, json_schema_extra={NAMES_MESSAGE: ARG_MESSAGE})
     """Extra vLLM arguments without dashes, such as `max-num-seqs: "64"`."""
     pod: PodSettings = PodSettings()
-    """Pod settings; may change while suspended or failed."""
+    """Pod settings; may change while suspended or failed. With placement Colocated only resources, environment and
+    secretEnvironment: all else is the learner pod's."""
     restarts: int = Field(default=3, ge=0, le=100)
-    """Restarts without progress before the run fails."""
+    """Restarts without progress before the run fails. With placement Colocated learner.restarts counts instead."""
 
 
 class Autoscaling(StrEnum):
@@ -175,7 +203,7 @@ class SandboxSpec(Document):
     """External leaves the Deployment's replicas to others, such as a HorizontalPodAutoscaler (docs/autoscaling.md)."""
     limits: LimitsPatch | None = None
     """What one program may use. Immutable."""
-    pod: SandboxPodSettings = SandboxPodSettings()
+    pod: Annotated[SandboxPodSettings, AfterValidator(without_devices)] = SandboxPodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=10, ge=0, le=1000)
     """Lost pods without progress before the run fails."""

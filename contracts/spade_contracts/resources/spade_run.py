@@ -3,13 +3,14 @@
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from spade_contracts.base import Document
 from spade_contracts.canaries import MAX_KEYS
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.config.partial import given
+from spade_contracts.resources import colocation
 from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.run_parts import (
@@ -20,6 +21,7 @@ from spade_contracts.resources.run_parts import (
     Images,
     LearnerSpec,
     Model,
+    Placement,
     PlayPatch,
     Restarts,
     RetentionSpec,
@@ -81,6 +83,8 @@ class SpadeRunSpec(Document):
     """Returns and credit. Immutable."""
     switches: SwitchesPatch | None = None
     """Named differences between the profiles. Immutable."""
+    placement: Placement = Placement.DISAGGREGATED
+    """Where engines run; may change while suspended or failed."""
     learner: LearnerSpec = LearnerSpec()
     """The learner."""
     engine: EngineSpec = EngineSpec()
@@ -99,6 +103,11 @@ class SpadeRunSpec(Document):
     """Objects kept."""
     retention: RetentionSpec = RetentionSpec()
     """Storage kept; a change takes hold when the learner starts next."""
+
+    @model_validator(mode="after")
+    def _fits_into_its_pods(self) -> "SpadeRunSpec":
+        colocation.check(self.placement, self.learner, self.engine)
+        return self
 
     def method(self) -> MethodConfig:
         """The resolved settings. Raises InvalidInput that names the field and what to write."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from spade_contracts.labels import Role
 from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
-from spade_contracts.resources.run_parts import SandboxSpec, StorageSpec
+from spade_contracts.resources.run_parts import Fabric, Placement, SandboxSpec, StorageSpec
 from spade_contracts.tasks import RunRef
 from spade_operator.children.names import claim_name, pool_family
 
@@ -40,6 +40,15 @@ class Owner:
     worker_pod: PodSettings
     worker_restarts: int
     """Lost worker pods in one Job before it fails."""
+    fabric: Fabric = Fabric.POD_NETWORK
+    """Network of its learner."""
+    placement: Placement = Placement.DISAGGREGATED
+    """Where its engines run."""
+
+    @property
+    def engine_role(self) -> Role:
+        """Role of the pods that its engines are in."""
+        return Role.LEARNER if self.placement is Placement.COLOCATED else Role.ENGINE
 
     @property
     def claim(self) -> str:
@@ -79,6 +88,8 @@ class Run:
             storage=self.spec.storage,
             worker_pod=self.spec.workers.pod,
             worker_restarts=self.spec.workers.restarts,
+            fabric=self.spec.learner.fabric,
+            placement=self.spec.placement,
         )
 
 

@@ -15,6 +15,8 @@ from spade_operator.children.volumes import HOME, Volume, added
 
 USER_ID = 65532
 """Unprivileged user of every image of ours; it has a passwd entry there."""
+DEVICES = "devices"
+"""Name, within a pod, of what its containers share."""
 NO_RESOURCES = Resources()
 NOTHING_ADDED = PodSettings()
 
@@ -33,6 +35,15 @@ class Container:
     readiness: Manifest | None = None
     liveness: Manifest | None = None
     startup: Manifest | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A container of a pod with its role, and what the run says of that role."""
+
+    role: Role
+    container: Container
+    settings: SandboxPodSettings
 
 
 def http_probe(
@@ -67,19 +78,20 @@ def pod_template(
     grace_seconds: int,
     labels: Mapping[str, str | int] | None = None,
     annotations: Mapping[str, str] | None = None,
+    beside: Sequence[Part] = (),
+    device_claim: str | None = None,
     more: Manifest | None = None,
 ) -> Manifest:
     """A pod template of the restricted Pod Security level, with `more` laid over its spec.
 
-    Where run, installation and operator name the same thing, the operator wins, and then the installation.
+    Where run, installation and operator name the same thing, the operator wins, and then the installation. beside: more
+    containers; place, labels and annotations are those of `settings`. device_claim: a ResourceClaimTemplate whose
+    devices all containers share.
     """
-    resources = effective_resources(site, role, settings)
     own = settings if isinstance(settings, PodSettings) else NOTHING_ADDED
-    volumes = (*container.volumes, *installation.volumes(site, role), *added(own.volumes))
-    # What a run writes is meant as it stands: Kubernetes would put other variables, secret ones too, for $(NAME).
-    variables = {name: value.replace("$", "$$") for name, value in own.environment.items()}
-    variables |= installation.environment(site, role)
-    variables |= _environment(threads(resources, container.processes)) | dict(container.environment)
+    parts = (Part(role, container, settings), *beside)
+    # The first container's word on a volume that several mount.
+    mounted = {volume.name: volume for part in reversed(parts) for volume in _mounted(site, part)}
     spec: Manifest = {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -93,12 +105,12 @@ def pod_template(
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [
-            _container(role, site, container, resources, volumes=volumes, environment=_variables(variables, own))
-        ],
-        "volumes": [{"name": volume.name, **volume.source} for volume in volumes],
+        "containers": [_container(site, part, shares_devices=device_claim is not None) for part in parts],
+        "volumes": [{"name": volume.name, **volume.source} for volume in mounted.values()],
         **placement(settings, role_selector(owner, role)),
     }
+    if device_claim is not None:
+        spec["resourceClaims"] = [{"name": DEVICES, "resourceClaimTemplateName": device_claim}]
     if site.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in site.image_pull_secrets]
     metadata: Manifest = {
@@ -120,25 +132,34 @@ def _variables(values: Mapping[str, str], own: PodSettings) -> list[Manifest]:
     return [{"name": name, **whole[name]} for name in sorted(whole)]
 
 
-def _container(
-    role: Role,
-    site: Site,
-    container: Container,
-    resources: Resources,
-    *,
-    volumes: Sequence[Volume],
-    environment: Sequence[Manifest],
-) -> Manifest:
+def _own(part: Part) -> PodSettings:
+    """What a run adds to a container of a trusted role."""
+    return part.settings if isinstance(part.settings, PodSettings) else NOTHING_ADDED
+
+
+def _mounted(site: Site, part: Part) -> tuple[Volume, ...]:
+    return (*part.container.volumes, *installation.volumes(site, part.role), *added(_own(part).volumes))
+
+
+def _container(site: Site, part: Part, *, shares_devices: bool) -> Manifest:
+    role, container, own = part.role, part.container, _own(part)
+    resources = effective_resources(site, role, part.settings)
+    # What a run writes is meant as it stands: Kubernetes would put other variables, secret ones too, for $(NAME).
+    variables = {name: value.replace("$", "$$") for name, value in own.environment.items()}
+    variables |= installation.environment(site, role)
+    variables |= _environment(threads(resources, container.processes)) | dict(container.environment)
+    claims = {"claims": [{"name": DEVICES}]} if shares_devices else {}
     result: Manifest = {
         "name": str(role),
         "image": container.image,
         "imagePullPolicy": str(site.image_pull_policy),
         "command": list(container.command),
-        "env": list(environment),
+        "env": _variables(variables, own),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in container.ports.items()],
-        "resources": resources.model_dump(),
+        "resources": resources.model_dump() | claims,
         "volumeMounts": [
-            {"name": volume.name, "mountPath": volume.path, "readOnly": volume.read_only} for volume in volumes
+            {"name": volume.name, "mountPath": volume.path, "readOnly": volume.read_only}
+            for volume in _mounted(site, part)
         ],
         "securityContext": {
             "allowPrivilegeEscalation": False,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from spade_contracts import labels as keys
 from spade_contracts import ports
 from spade_contracts.labels import Role
+from spade_contracts.resources.run_parts import Fabric
 from spade_operator.children.manifests import Manifest, child, run_labels
 from spade_operator.children.names import child_name
 from spade_operator.children.owner import Owner
@@ -32,6 +33,7 @@ def network_policies(owner: Owner, site: Site) -> list[Manifest]:
 
 def _openings(owner: Owner, site: Site) -> list[Manifest]:
     """What each role may do beyond nothing."""
+    engine = owner.engine_role
     operator = _namespace_pods(site.operator_namespace, site.operator_labels)
     outside = [_dns(site), *_addresses(site)]
     return [
@@ -51,7 +53,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             _roles(owner, Role.WORKER, Role.BEACON),
             ingress=[_from([operator, *_monitoring(site)], ports.WORKER_STATUS)],
             egress=[
-                _to([_pods(owner, Role.ENGINE, Role.BEACON)], ports.ENGINE_DATA),
+                _to([_pods(owner, engine, Role.BEACON)], ports.ENGINE_DATA),
                 _to([_pods(owner, Role.SANDBOX)], ports.SANDBOX_SESSIONS),
                 *outside,
             ],
@@ -60,10 +62,10 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             owner,
             Role.ENGINE,
             # The beacon stands in for an engine: what may not reach it, may not reach an engine.
-            _roles(owner, Role.ENGINE, Role.BEACON),
+            _roles(owner, engine, Role.BEACON),
             ingress=[
                 _from([_pods(owner, Role.WORKER, Role.BEACON)], ports.ENGINE_DATA),
-                _from([_pods(owner, Role.LEARNER)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _from([_pods(owner, Role.LEARNER), *_nodes(owner, site)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 _from([operator, *_monitoring(site)], ports.ENGINE_STATUS),
             ],
             egress=outside,
@@ -79,7 +81,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
             ],
             egress=[
                 _to([_pods(owner, Role.LEARNER)], *EVERY_PORT),
-                _to([_pods(owner, Role.ENGINE)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
+                _to([_pods(owner, engine)], ports.ENGINE_CONTROL, ports.ENGINE_STATUS),
                 *outside,
             ],
         ),
@@ -161,6 +163,13 @@ def _dns(site: Site) -> Manifest:
         *({"ipBlock": {"cidr": cidr}} for cidr in site.dns.cidrs),
     ]
     return {"to": peers, "ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
+
+
+def _nodes(owner: Owner, site: Site) -> list[Manifest]:
+    """The nodes, where the learner uses their network: it comes to engines with a node's address."""
+    if owner.fabric is not Fabric.HOST_RDMA:
+        return []
+    return [{"ipBlock": {"cidr": cidr}} for cidr in site.rdma.host_network_cidrs]
 
 
 def _addresses(site: Site) -> list[Manifest]:

@@ -16,7 +16,7 @@ def services(owner: Owner) -> list[Manifest]:
     learner = {"control": ports.LEARNER_CONTROL, "rendezvous": ports.LEARNER_RENDEZVOUS}
     every = {
         Role.SANDBOX: _service(owner, Role.SANDBOX, {"sessions": ports.SANDBOX_SESSIONS}),
-        Role.ENGINE: _service(owner, Role.ENGINE, {"data": ports.ENGINE_DATA}),
+        Role.ENGINE: _service(owner, Role.ENGINE, {"data": ports.ENGINE_DATA}, pods=owner.engine_role),
         Role.LEARNER: _service(owner, Role.LEARNER, learner, unready_too=True),
         Role.BEACON: _service(owner, Role.BEACON, {"data": ports.ENGINE_DATA}, headless=False),
     }
@@ -24,10 +24,17 @@ def services(owner: Owner) -> list[Manifest]:
 
 
 def _service(
-    owner: Owner, role: Role, named_ports: dict[str, int], *, headless: bool = True, unready_too: bool = False
+    owner: Owner,
+    role: Role,
+    named_ports: dict[str, int],
+    *,
+    pods: Role | None = None,
+    headless: bool = True,
+    unready_too: bool = False,
 ) -> Manifest:
+    """`pods`: role of the pods behind it, if it is another."""
     spec: Manifest = {
-        "selector": role_selector(owner, role),
+        "selector": role_selector(owner, pods or role),
         "ports": [
             {"name": name, "port": port, "targetPort": port, "protocol": "TCP"} for name, port in named_ports.items()
         ],

@@ -16,7 +16,7 @@ from spade_contracts.isolation import ProbeTarget, TargetKind, TransportProtocol
 from spade_contracts.labels import Role
 from spade_contracts.resources.pods import Resources
 from spade_contracts.resources.run_parts import Images
-from spade_contracts.resources.scalars import LabelKey, LabelValue
+from spade_contracts.resources.scalars import LabelKey, LabelValue, ResourceName
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 NODE_ADDRESS_VARIABLE = "SPADE_NODE_ADDRESS"
@@ -80,6 +80,15 @@ class Mesh(Document):
     """Pods without a sidecar."""
 
 
+class Rdma(Document):
+    """What learners may have for RDMA beside what every pod of a run has. Nothing by default."""
+
+    resources: tuple[ResourceName, ...] = ()
+    """Extended resources that are RDMA devices, such as `rdma/hca`; empty: no learner may have any."""
+    host_network_cidrs: tuple[str, ...] = ()
+    """Addresses of the nodes whose network a learner may use as its own; empty: no learner may."""
+
+
 class PodMarks(Document):
     """Labels and annotations that the installation puts on every pod of a run; the operator's own win."""
 
@@ -139,6 +148,8 @@ class Site(Document):
     """What these trust."""
     mesh: Mesh = Mesh()
     """Which pods keep sidecars out."""
+    rdma: Rdma = Rdma()
+    """What learners may have for RDMA."""
     resources: dict[Role, Resources]
     """Default requests and limits; a run's own win, name by name."""
     targets: tuple[TargetSetting, ...]

@@ -23,11 +23,11 @@ class Volume:
     read_only: bool = False
 
 
-def scratch(size: str) -> tuple[Volume, Volume]:
-    """Writable HOME and TMPDIR under the read-only root."""
+def scratch(size: str, *, of: str = "") -> tuple[Volume, Volume]:
+    """Writable HOME and TMPDIR under the read-only root. `of`: begins their names, for a pod's second container."""
     return (
-        Volume("home", {"emptyDir": {"sizeLimit": size}}, HOME),
-        Volume("tmp", {"emptyDir": {"sizeLimit": size}}, "/tmp"),  # noqa: S108  # a volume of the pod's own
+        Volume(f"{of}home", {"emptyDir": {"sizeLimit": size}}, HOME),
+        Volume(f"{of}tmp", {"emptyDir": {"sizeLimit": size}}, "/tmp"),  # noqa: S108  # a volume of the pod's own
     )
 
 
@@ -42,16 +42,16 @@ def storage(owner: Owner, *, read_only: bool = False) -> Volume:
     return Volume("storage", {"persistentVolumeClaim": claim}, STORAGE_MOUNT, read_only)
 
 
-def task_file() -> Volume:
+def task_file(annotation: str = TASK_ANNOTATION, *, of: str = "") -> Volume:
     """The pod's own task annotation as a file: no ConfigMap for each Job."""
-    item = {"path": "task.json", "fieldRef": {"fieldPath": f"metadata.annotations['{TASK_ANNOTATION}']"}}
-    return Volume("task", {"downwardAPI": {"items": [item]}}, tasks.TASK_PATH.rpartition("/")[0], read_only=True)
+    item = {"path": "task.json", "fieldRef": {"fieldPath": f"metadata.annotations['{annotation}']"}}
+    return Volume(f"{of}task", {"downwardAPI": {"items": [item]}}, tasks.TASK_PATH.rpartition("/")[0], read_only=True)
 
 
-def tokens(owner: Owner, role: Role) -> Volume:
+def tokens(owner: Owner, role: Role, *, of: str = "") -> Volume:
     """The role's tokens and digests."""
     secret = {"secretName": tokens_name(owner.name, role), "defaultMode": 0o440}
-    return Volume("tokens", {"secret": secret}, tasks.TOKENS_PATH, read_only=True)
+    return Volume(f"{of}tokens", {"secret": secret}, tasks.TOKENS_PATH, read_only=True)
 
 
 def probe_targets(owner: Owner) -> Volume:

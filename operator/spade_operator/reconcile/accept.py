@@ -9,6 +9,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.run_parts import ENGINE_ARGS
+from spade_operator.reconcile.fabric import NotAllowed, check_fabric
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
@@ -111,10 +112,20 @@ def accept(seen: Observed, now: datetime) -> Step:
     if not problem:
         try:
             check(seen.spec)
+            check_fabric(seen.spec, seen.site.rdma)
         except InvalidInput as error:
             problem = str(error)
-            reason = Reason.NOT_SUPPORTED if isinstance(error, NotSupported) else reason
+            reason = _reason(error)
     if not problem:
         return Step()
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
+
+
+def _reason(error: InvalidInput) -> Reason:
+    match error:
+        case NotSupported():
+            return Reason.NOT_SUPPORTED
+        case NotAllowed():
+            return Reason.NOT_ALLOWED
+    return Reason.INVALID_SPEC

@@ -11,6 +11,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
+from spade_operator.parts import engine_part
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause, Rule, rule, weight
 from spade_operator.reconcile.forbidden import explained, forbidden_reason
 from spade_operator.reconcile.remedies import NO_DEADLINE, remedy
@@ -199,6 +200,9 @@ def _meaning(code: int, reason: str) -> str:
 def _probes(container: ContainerRecord) -> str:
     """Which probe it can have been: none that allows more than the container lived. Empty when it was none."""
     lived = container.last_seconds
+    if lived is None and container.started_at is not None and container.finished_at is not None:
+        # It is not started again: a Job's pod, of whose containers one has ended.
+        lived = (container.finished_at - container.started_at).total_seconds()
     deadlines = {"startup": container.startup_seconds, "liveness": container.liveness_seconds}
     possible = [
         f"its {probe} probe must be answered within {seconds} s"
@@ -209,7 +213,9 @@ def _probes(container: ContainerRecord) -> str:
 
 
 def _remedy(pod: PodRecord, kind: FailureCause, container: ContainerRecord | None = None) -> str:
-    return remedy(pod, kind, container or next(iter(pod.containers), None))
+    meant = container or next(iter(pod.containers), None)
+    part = engine_part(pod) if meant is not None and meant.name == Role.ENGINE else None
+    return remedy(part or pod, kind, meant)
 
 
 def _said(message: str) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
+from spade_contracts.resources.run_parts import Placement
 from spade_contracts.statuses import EngineState, EngineStatus, ProofResult
 from spade_operator.children.engine import engine_deployment
 from spade_operator.reconcile.causes import Cause, cause_of, first_trouble, is_counted, weightiest, without_replicas
@@ -15,7 +16,7 @@ from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_tr
 from spade_operator.records import PodRecord
 
 REPLACE_GRACE_SECONDS = 5
-UP = frozenset({EngineState.UNVERIFIED, EngineState.UPDATING, EngineState.SERVING})
+UP = frozenset({EngineState.UNVERIFIED, EngineState.UPDATING, EngineState.SERVING, EngineState.ASLEEP})
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,10 @@ class _Losses:
 
 def engines(seen: Observed, now: datetime) -> Step:
     """Apply the Deployment, count lost and restarted engines, and say whether all processes are up."""
-    losses = _losses(seen)
     wrong = _mismatched(seen)
+    if seen.spec.placement is Placement.COLOCATED:
+        return _beside_learners(seen, wrong, now)
+    losses = _losses(seen)
     manifests = seen.changed(engine_deployment(seen.parent, seen.site, seen.spec.engine.replicas))
     fetch = tuple(f for cause in losses.causes for f in cause.fetch)
     if fetch:
@@ -46,6 +49,15 @@ def engines(seen: Observed, now: datetime) -> Step:
         status={"engine_restarts_seen": losses.restarts},
         restarts={Role.ENGINE: losses.counted} if losses.counted else {},
         disruptions={Role.ENGINE: losses.spared} if losses.spared else {},
+    )
+
+
+def _beside_learners(seen: Observed, wrong: list[tuple[PodRecord, Wanted]], now: datetime) -> Step:
+    """Engines in learner pods come and go with the group, whose budget pays for them."""
+    names = {pod.meta.name for pod, _ in wrong}
+    return Step(
+        actions=tuple(Remove(pod, REPLACE_GRACE_SECONDS) for pod in seen.pods if pod.live and pod.meta.name in names),
+        conditions=(wrong[0][1] if wrong else _readiness(seen, _Losses(0, 0, {}, []), now),),
     )
 
 
@@ -92,7 +104,8 @@ def _readiness(seen: Observed, losses: _Losses, now: datetime) -> Wanted:
         text = cause.words if cause is not None else known or "An engine pod went; nothing says why."
         return is_false(RunCondition.ENGINES_READY, Reason.RESTARTING, text)
     if up >= wanted:
-        return is_true(RunCondition.ENGINES_READY, Reason.READY, f"All {wanted} engine processes are up.")
+        turns = " They sleep while the learner computes." if seen.spec.placement is Placement.COLOCATED else ""
+        return is_true(RunCondition.ENGINES_READY, Reason.READY, f"All {wanted} engine processes are up.{turns}")
     failed = [a.error for a in answers if a is not None and a.state is EngineState.FAILED]
     stuck = first_trouble(pods, now) or without_replicas(seen.deployments.get(Role.ENGINE))
     if failed:

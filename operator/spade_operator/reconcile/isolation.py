@@ -190,7 +190,7 @@ def isolation(seen: AnyPicture, now: datetime) -> Step:
     elif not in_doubt(seen) or len(admitted) + len(proven) >= _pool_size(seen):
         actions += [Admit(pod, boot) for pod, boot in proven]
         admitted |= {pod.meta.name: boot for pod, boot in proven}
-    started = Role.ENGINE in seen.deployments
+    started = Role.ENGINE in seen.deployments or any(job.meta.role is Role.LEARNER for job in seen.jobs.values())
     condition = _condition(seen, admitted, refused, started=started)
     blocks = condition.reason in FINDINGS or (not admitted and not started)
     paused = blocks and started

@@ -1,5 +1,6 @@
 """The learner is one group: when a pod of it is lost, all are replaced under the next attempt's name."""
 
+import math
 from datetime import datetime
 
 from spade_contracts.labels import Role
@@ -24,6 +25,8 @@ from spade_operator.reconcile.restarts import failed as run_failed
 from spade_operator.reconcile.steps import Create, Step, Wanted, is_false, is_true
 from spade_operator.records import JobRecord, PodRecord
 
+SIGNALLED = 128
+"""Exit codes above it are signals."""
 LEAVING_SECONDS = 60.0
 """How long a pod of the last group may take to go before people are told."""
 STARTING = {
@@ -48,7 +51,7 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     said = seen.learner()
     if said is not None and said[1].state is LearnerState.FAILED and said[1].failure in set(Reason):
         return run_failed(seen, Reason(said[1].failure), f"The learner gave up: {said[1].error}"[:1800])
-    if job.failed or job.complete or any(pod.phase == "Failed" or pod.meta.deleting for pod in pods):
+    if job.failed or job.complete or any(map(_is_broken, pods)):
         return _replace(seen, job, pods, now)
     if said is not None and said[1].state in STARTING:
         return Step(conditions=(is_false(RunCondition.LEARNER_READY, Reason.STARTING, STARTING[said[1].state]),))
@@ -58,6 +61,11 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, tuple(pods), now)
     condition = is_false(RunCondition.LEARNER_READY, *stuck) if stuck else _still(seen)
     return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
+
+
+def _is_broken(pod: PodRecord) -> bool:
+    """Whether its group must be replaced. A pod with two containers runs on when one of them ended."""
+    return pod.phase == "Failed" or pod.meta.deleting or any(c.exit_code is not None for c in pod.containers)
 
 
 def _still(seen: Observed) -> Wanted:
@@ -85,7 +93,8 @@ def _overdue(pod: PodRecord, now: datetime) -> bool:
 
 
 def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> Step:
-    group = (pod for pod in seen.present_and_taken(Role.LEARNER) if pod.job == job.meta.name)
+    lost = (pod for pod in seen.present_and_taken(Role.LEARNER) if pod.job == job.meta.name)
+    group = sorted(lost, key=_went_down)
     causes = [cause for pod in group if (cause := cause_of(pod, seen.logs)) is not None]
     fetch = tuple(f for cause in causes for f in cause.fetch)
     if fetch:
@@ -116,6 +125,16 @@ def _replace(seen: Observed, job: JobRecord, pods: tuple[PodRecord, ...], now: d
         restarts={Role.LEARNER: 1} if answer.counts else {},
         disruptions={} if answer.counts else {Role.LEARNER: 1},
     )
+
+
+def _went_down(pod: PodRecord) -> tuple[float, bool]:
+    """Order in which pods of a group ended: the first took the others with it.
+
+    Kubernetes tells whole seconds. Within one, a process that was killed was no follower: those end by themselves.
+    """
+    ends = [c.finished_at.timestamp() for c in pod.containers if c.finished_at is not None]
+    killed = any((c.exit_code or 0) > SIGNALLED for c in pod.containers)
+    return min(ends, default=math.inf), not killed
 
 
 def _with_cause(before: Restarts, cause: Cause) -> Restarts:

@@ -20,6 +20,7 @@ from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
+from spade_operator.parts import engine_part, engine_uid
 from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
 from spade_operator.reconcile.steps import Action, Apply, Scale
 from spade_operator.records import (
@@ -120,8 +121,10 @@ class Picture(Generic[Head_co]):
         return Run(meta.namespace, meta.name, meta.uid, self.spec)
 
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
-        """Live pods of a role, by name."""
-        return tuple(p for p in self.pods if p.meta.role is role and p.live)
+        """Live pods of a role, by name. An engine in a learner's pod is one of its own (parts.py)."""
+        parts = (engine_part(p) for p in self.pods) if role is Role.ENGINE else ()
+        own = (p for p in self.pods if p.meta.role is role)
+        return tuple(p for p in (*own, *parts) if p is not None and p.live)
 
     def present_and_taken(self, role: Role) -> tuple[PodRecord, ...]:
         """All pods of a role whose end may have to be explained."""
@@ -214,7 +217,8 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     children = [r for r in family if r.meta.uid != uid]
     own = [r for r in children if r.meta.run_uid == uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
-    polls = {pod.meta.uid: poll for pod in pods if (poll := facts.poll(pod.meta.uid)) is not None}
+    asked = [uid for pod in pods for uid in (pod.meta.uid, engine_uid(pod.meta.uid))]
+    polls = {uid: poll for uid in asked if (poll := facts.poll(uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
     return Picture(
         site=_with_images(site, head),

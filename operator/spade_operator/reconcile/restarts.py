@@ -93,7 +93,8 @@ def hopeless(seen: AnyPicture) -> Cause | None:
     A sandbox that ran programs is not heard: one of them may have chosen its exit code.
     """
     unused = (pod for pod in seen.pods_of(Role.SANDBOX) if not pod.admitted_boot)
-    for pod in (*unused, *seen.pods_of(Role.ENGINE)):
+    engines = (pod for pod in seen.pods if pod.meta.role is Role.ENGINE and pod.live)
+    for pod in (*unused, *engines):
         cause = cause_of(pod, seen.logs)
         if cause is not None and rule_for(pod, cause).answer is Answer.FAIL:
             return cause

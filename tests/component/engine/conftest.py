@@ -154,14 +154,21 @@ def write_policies(store: Store) -> None:
         policies.finish(store, version)
 
 
-def start_engine(folder: Path, store: Store, args: dict[str, str] | None = None) -> RunningEngine:
+def start_engine(
+    folder: Path,
+    store: Store,
+    args: dict[str, str] | None = None,
+    *,
+    colocated: bool = False,
+    control_token: str = CONTROL_TOKEN,
+) -> RunningEngine:
     """Start `spade-engine` as a pod would, with the run's vLLM arguments, on free ports; it is not ready yet."""
     tokens = folder / "tokens"
     tokens.mkdir(parents=True)
     (tokens / f"{Door.ENGINE_DATA}.sha256").write_text(token_digest(DATA_TOKEN))
-    (tokens / f"{Door.ENGINE_CONTROL}.sha256").write_text(token_digest(CONTROL_TOKEN))
+    (tokens / f"{Door.ENGINE_CONTROL}.sha256").write_text(token_digest(control_token))
     run = RunRef(namespace="test", name="engine", uid="0", storage_uri=store.uri)
-    (folder / "task.json").write_text(EngineTask(run=run, args=args or {}).model_dump_json())
+    (folder / "task.json").write_text(EngineTask(run=run, args=args or {}, colocated=colocated).model_dump_json())
     data, control, status = free_ports(3)
     # No compiler in reach, as in the image; vLLM itself needs lscpu.
     scratch = Path(tempfile.mkdtemp(prefix="spade-", dir="/tmp"))  # a socket's name must be short
@@ -184,13 +191,13 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_for_boot(engine: RunningEngine) -> None:
-    """Until vLLM has loaded policy 0."""
+def wait_for_boot(engine: RunningEngine, wanted: EngineState = EngineState.UNVERIFIED) -> None:
+    """Until vLLM has loaded policy 0; a learner beside it then sends it to sleep."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         assert engine.process.poll() is None, "spade-engine ended while starting"
         try:
-            if engine.status().state is EngineState.UNVERIFIED:
+            if engine.status().state is wanted:
                 return
         except OSError:
             pass
@@ -218,7 +225,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def shared_engine(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEngine]:
     """The one engine; tests take `engine`, which brings it to a known state first."""
     running = start_engine(
-        tmp_path_factory.mktemp("engine"), store, {"max-num-seqs": "32", "max-num-batched-tokens": str(CONTEXT)}
+        tmp_path_factory.mktemp("engine"),
+        store,
+        {"max-num-seqs": "32", "max-num-batched-tokens": str(CONTEXT)},
+        colocated=True,
     )
     try:
         wait_for_boot(running)

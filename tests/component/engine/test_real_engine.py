@@ -74,6 +74,19 @@ def test_a_changed_expert_arrives_and_the_old_one_comes_back(engine: RunningEngi
     assert torch.equal(engine.score(PROBE), before)
 
 
+def test_a_sleep_changes_no_log_probability_and_takes_the_proof(engine: RunningEngine) -> None:
+    before = engine.score(PROBE)
+    report = engine.control("/sleep", {})
+    assert (report["asleep"], report["frees_memory"]) == (True, False), "vLLM's CPU build moves nothing"
+    assert engine.status().state is EngineState.ASLEEP
+    assert engine.generate(request())[1]["error"] == "asleep"
+    assert engine.control("/wake", {})["asleep"] is False
+    assert engine.generate(request())[1]["error"] == "not_serving"
+    assert torch.equal(engine.score(PROBE), before)
+    engine.load(2)
+    assert distance(engine.score(PROBE), expected(engine, 2, PROBE)) < NOISE
+
+
 def test_scores_are_those_of_transformers(engine: RunningEngine) -> None:
     assert distance(engine.score(PROBE), expected(engine, 0, PROBE)) < NOISE
 

@@ -105,6 +105,22 @@ class RunningLearner:
         return self.log.read_text()[-6000:]
 
 
+@dataclass(frozen=True)
+class Node:
+    """A place in a group of several pods, as the Job gives it to each."""
+
+    index: int
+    nodes: int
+    meeting_port: int
+    """Where the first node waits for the others."""
+
+    def environment(self) -> dict[str, str]:
+        """What the pod's environment says of it."""
+        found = {"JOB_COMPLETION_INDEX": str(self.index), "MASTER_ADDR": "127.0.0.1"}
+        # In a pod gloo finds its address by the pod's own name; a test's machine may have none that resolves.
+        return found | {"MASTER_PORT": str(self.meeting_port), "GLOO_SOCKET_IFNAME": "lo"}
+
+
 def start_learner(
     folder: Path,
     store: Store,
@@ -112,13 +128,16 @@ def start_learner(
     ranks: int = 2,
     engine_ports: tuple[int, int] = (1, 1),
     engine_token: str = ENGINE_TOKEN,
+    node: Node | None = None,
+    colocated: bool = False,
 ) -> RunningLearner:
-    """Start the console script on free ports; engine_ports: control and status."""
+    """Start the console script on free ports; engine_ports: control and status. `node` None: a group of one pod."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{Door.LEARNER_CONTROL}.sha256").write_text(token_digest(TARGET_TOKEN))
     (folder / Door.ENGINE_CONTROL).write_text(engine_token)
     run = RunRef(namespace="test", name="learner", uid="0", storage_uri=store.uri)
-    task = LearnerTask(run=run, attempt=0, nodes=1, ranks_per_node=ranks)
+    nodes = node.nodes if node else 1
+    task = LearnerTask(run=run, attempt=0, nodes=nodes, ranks_per_node=ranks, colocated=colocated)
     (folder / "task.json").write_text(task.model_dump_json())
     control, status = free_ports(2)
     command = [sys.executable, "-m", "spade_trainer.learner.main", "--host", "127.0.0.1"]
@@ -127,10 +146,18 @@ def start_learner(
     command += ["--engine-control-port", str(engine_ports[0]), "--engine-status-port", str(engine_ports[1])]
     paths = [str(ROOT / "contracts"), str(ROOT / "trainer"), str(ROOT / "sandbox")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    environment |= node.environment() if node else {}
     log = folder / f"log-{control}"
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
     return RunningLearner(process, control, status, log)
+
+
+def start_group(folder: Path, store: Store, *, first: int) -> dict[int, RunningLearner]:
+    """Two nodes with a rank each, by index; `first` is started first, as pods come up in any order."""
+    (port,) = free_ports(1)
+    nodes = sorted((Node(index, 2, port) for index in range(2)), key=lambda node: node.index != first)
+    return {node.index: start_learner(folder / str(node.index), store, ranks=1, node=node) for node in nodes}
 
 
 def free_ports(count: int) -> list[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.component.learner.engine_double import EngineDouble, serving
-from tests.component.learner.process import ENGINE_TOKEN, RunningLearner, free_ports, start_learner
+from tests.component.learner.process import ENGINE_TOKEN, RunningLearner, free_ports, start_group, start_learner
 from tests.component.learner.runs import make_run, settings
 
 from spade_contracts.manifests import StepManifest
@@ -169,6 +169,26 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
             assert status.replayed_steps > 0 or attempt == 0
         finally:
             learner.kill()
+    assert steps_of(copy) == steps_of(whole.store)
+
+
+def test_a_group_of_two_nodes_that_lost_one_is_replaced_and_ends_as_one_node_does(
+    copy: Store, whole: Whole, tmp_path: Path
+) -> None:
+    """The lost node has no part in HTTP: the other one sees the loss by itself. The next group replays and goes on."""
+    for attempt, version in enumerate((1, ROLLOUTS)):
+        group = start_group(tmp_path / f"group{attempt}", copy, first=attempt)
+        try:
+            group[0].until_listening()
+            assert group[1].status() is None, "only the first node answers"
+            group[0].put_target(version, last=ROLLOUTS)
+            end = group[0].until(lambda now, wanted=version: (now.policy_version or 0) >= wanted)
+            assert (end.replayed_steps, end.replay_diverged) == (attempt, None)
+            group[1].kill()
+            assert group[0].process.wait(60) == 1
+        finally:
+            for node in group.values():
+                node.stop()
     assert steps_of(copy) == steps_of(whole.store)
 
 

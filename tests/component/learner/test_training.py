@@ -54,6 +54,17 @@ def test_layouts_agree_and_train(model: str, tmp_path: Path) -> None:
         assert both[0]["after"] != both[0]["before"]
 
 
+@pytest.mark.parametrize("kl", [0.0, 0.5])
+def test_moving_off_the_device_and_back_changes_no_bit_of_the_steps(model: str, kl: float) -> None:
+    plain = on_ranks(2, "two_steps", model, EXPERTS, kl, None)[0]
+    for moved in on_ranks(2, "steps_with_moves", model, EXPERTS, kl):
+        assert moved["left"] == [0, 0]
+        # Weights in bf16; masters and two moments in fp32, half of each here; gradients in fp32.
+        assert moved["moved_bytes"] > 4 * moved["parameter_bytes"]
+        assert moved["steps"] == plain["steps"]
+        assert moved["after"] == plain["after"]
+
+
 def test_a_layout_whose_expert_gradients_megatron_gets_wrong_is_refused(model: str) -> None:
     assert on_ranks(2, "refused_layout", model, {"tensor": 2}) == ["spec.learner.parallelism.expert"] * 2
 

@@ -12,7 +12,7 @@ from tests.component.learner.tiny import VOCABULARY
 from spade_contracts.config import LossConfig, OptimizerConfig, ParallelismConfig
 from spade_contracts.errors import InvalidInput
 from spade_trainer.assembly import Batch, Sample, SampleRole
-from spade_trainer.learner import checkpoint, export, masters, training
+from spade_trainer.learner import checkpoint, export, masters, offload, training
 from spade_trainer.learner.backend import Backend
 from spade_trainer.learner.build import Network, build, start_parallel
 from spade_trainer.learner.loss import kl_penalty, summed_sample_means, token_losses
@@ -91,6 +91,27 @@ def two_steps(backend: Backend, folder: str, layout: dict[str, int], kl: float, 
         "steps": [dataclasses.asdict(result) for result in results],
         "after": masters.parameter_sha256(trained),
         "scores": training.score(trained.network, tuple(range(40)), backend.device),
+    }
+
+
+def steps_with_moves(backend: Backend, folder: str, layout: dict[str, int], kl: float) -> dict[str, Any]:
+    """The steps of `two_steps`, off the device before and between them; and what was left on it meanwhile."""
+    trained = training.trainee(network(backend, folder, layout), OPTIMIZER, backend)
+    reference = build(Path(folder), trained.network.parallelism, backend, dtype=torch.bfloat16) if kl else None
+    results, left = [], []
+    for seed in (0, 1):
+        moved = offload.move_off(trained, reference)
+        networks = [one.module for one in (trained.network, reference) if one is not None]
+        parameters = [parameter for module in networks for parameter in module.parameters()]
+        left.append(sum(parameter.untyped_storage().nbytes() for parameter in parameters))
+        offload.move_on(moved)
+        results.append(training.step(trained, batch(seed=seed), loss_config(kl), reference))
+    return {
+        "steps": [dataclasses.asdict(result) for result in results],
+        "after": masters.parameter_sha256(trained),
+        "left": left,
+        "moved_bytes": sum(one.size for one in moved),
+        "parameter_bytes": sum(parameter.nbytes for parameter in trained.network.module.parameters()),
     }
 
 

@@ -114,6 +114,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
         in_container(ports=[{"containerPort": 7400, "hostPort": 7400}]),
         "must not open ports of the node",
     ),
+    "a device": (in_container(resources={"limits": {"nvidia.com/gpu": "1"}}), "sandbox pods must have no devices"),
+    "a device by a claim": (in_spec(resourceClaims=[{"name": "a", "resourceClaimName": "b"}]), "must have no devices"),
     "another gVisor": (annotated("dev.gvisor.flag.network"), "annotations that change gVisor"),
 }
 
@@ -157,7 +159,14 @@ def built(namespace: str) -> dict[str, Pod]:
     )
     pool = make_pool(namespace=namespace, pod=EVERYTHING, sandbox={"pod": PLACEMENT})
     of_a_pool = {f"pool-{word}": found for word, found in pool_workloads(pool, site).items()}
-    return {**of_a_pool, **workloads(make_run(namespace=namespace, **EVERYWHERE), site)}
+    together = make_run(
+        namespace=namespace,
+        placement="Colocated",
+        learner={"pod": EVERYTHING, "deviceClaimTemplate": "gpus"},
+        engine={"pod": {"environment": {"A": "b"}}},
+    )
+    of_one_pod = {"together": workloads(together, site)["learner"]}
+    return {**of_a_pool, **of_one_pod, **workloads(make_run(namespace=namespace, **EVERYWHERE), site)}
 
 
 BUILT = built("runs")

@@ -113,6 +113,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"learner": {"nodes": 1, "ranksPerNode": 6, "parallelism": {"expert": 4}}},
         "6 ranks (nodes x ranksPerNode), which must be a multiple of expert x pipeline = 4",
     ),
+    "colocated nodes without an engine each": (
+        {"placement": "Colocated", "learner": {"nodes": 2}},
+        "write spec.engine.replicas as spec.learner.nodes",
+    ),
+    "a place of its own for a colocated engine": (
+        {"placement": "Colocated", "engine": {"pod": {"tolerations": [{"key": "a", "operator": "Exists"}]}}},
+        "write all else in spec.learner.pod",
+    ),
+    "a device of its own for a colocated engine": (
+        {"placement": "Colocated", "engine": {"pod": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}}},
+        "name a ResourceClaimTemplate in spec.learner.deviceClaimTemplate",
+    ),
     "fewer pods at most than at least": (
         {"sandbox": {"minPods": 8, "maxPods": 4}},
         "minPods (8) is more than maxPods (4): lower minPods or raise maxPods",
@@ -171,6 +183,11 @@ def test_refuses_a_name_that_children_could_not_carry(api_server: ApiServer, bad
         {"learner": {"nodes": 2, "ranksPerNode": 8, "parallelism": {"tensor": 2, "pipeline": 2, "expert": 4}}},
         {"environments": {"skills": ["one"], "activeSkills": 1}},
         {"sandbox": {"minPods": 4, "maxPods": 4}},
+        {
+            "placement": "Colocated",
+            "learner": {"nodes": 2, "deviceClaimTemplate": "gpus", "fabric": "Rdma"},
+            "engine": {"replicas": 2, "pod": {"resources": {"limits": {"memory": "8Gi"}}, "environment": {"A": "b"}}},
+        },
         {"rewards": {"plateau": {"low": 0.5, "high": 0.5}}},
     ],
 )

@@ -100,6 +100,13 @@ def test_sandbox_pods_take_nothing_that_would_open_them(api_server: ApiServer, r
         assert f'unknown field "spec.sandbox.pod.{field}"' in text
 
 
+@pytest.mark.parametrize("role", ["sandbox", "a pool's sandboxes"])
+def test_sandbox_pods_have_no_devices(api_server: ApiServer, role: str) -> None:
+    objects = [with_settings(role, {"resources": {part: {"rdma/hca": "1"}}}) for part in ("requests", "limits")]
+    for text in api_server.refusals(*objects):
+        assert "sandbox pods have no devices" in text
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_each_setting_changes_only_while_the_run_is_paused(api_server: ApiServer, role: str) -> None:
     fields = PLACEMENT if role == "sandbox" else EVERYTHING

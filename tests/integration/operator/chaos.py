@@ -87,7 +87,8 @@ async def create(stage: Stage, schedule: Schedule) -> None:
         environments={"cycleLength": CYCLE_LENGTH, "perCycle": 6},
         history={"envBatches": KEPT, "rolloutJobs": KEPT},
         learner={"restarts": allowed["learner"], "nodes": NODES},
-        engine={"restarts": allowed["engine"]},
+        engine={"restarts": allowed["engine"], "replicas": NODES if schedule.colocated else 1},
+        placement="Colocated" if schedule.colocated else "Disaggregated",
         sandbox={
             "restarts": allowed["sandbox"],
             "minPods": 1,

@@ -13,15 +13,8 @@ from typing import Any
 from aiohttp import web
 from tests.integration.operator.live_sandboxes import LiveSandboxes
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
-from tests.integration.operator.pretend_marks import (
-    container_status,
-    now,
-    owner_of,
-    role_of,
-    unschedulable,
-    without_image,
-    worth,
-)
+from tests.integration.operator.pretend_containers import container_names, container_status, one_ended
+from tests.integration.operator.pretend_marks import now, owner_of, role_of, unschedulable, without_image, worth
 from tests.support.schedules import WordFault, WordTrouble
 
 from spade_contracts import labels, ports
@@ -86,6 +79,8 @@ class PretendCluster:
 
         disruption: reason of the pod's condition DisruptionTarget, if its node or the scheduler took it away.
         """
+        if pod.part:
+            return await self.kill_container(pod, pod.part, code)
         self.world.died[pod.role] += 1
         if disruption:
             mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": now()}
@@ -98,9 +93,15 @@ class PretendCluster:
             pod.version = None
             await self._running(pod)
 
+    async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
+        """One of two containers ends, and the pod runs on: it is of a Job, which restarts none."""
+        self.world.died[pod.group] += 1
+        await self._set_status(pod, {"containerStatuses": one_ended(pod, name, code, now())})
+        await self._stop(f"{pod.raw['metadata']['uid']}/{name}")
+
     async def evict(self, pod: Pod) -> None:
         """The pod goes with its object."""
-        self.world.died[pod.role] += 1
+        self.world.died[pod.group] += 1
         await self._delete(pod.raw)
 
     # Controllers
@@ -203,7 +204,13 @@ class PretendCluster:
                 pod.number = self._born[pod.role]
                 self.world.pods[uid] = pod
                 await self._start(pod)
-        for uid in set(self.world.pods) - {raw["metadata"]["uid"] for raw in listed}:
+                if pod.role == "learner" and "engine" in container_names(raw):
+                    self._born["engine"] += 1
+                    beside = Pod(raw, pod.ip, born=loop.time(), number=self._born["engine"], part="engine")
+                    self.world.pods[f"{uid}/engine"] = beside
+                    await self._start(beside)
+        present = {raw["metadata"]["uid"] for raw in listed}
+        for uid in [uid for uid in self.world.pods if uid.partition("/")[0] not in present]:
             await self._stop(uid)
         for pod in list(self.world.pods.values()):
             await self._live(pod, loop.time() - pod.born)
@@ -345,8 +352,8 @@ class PretendCluster:
     async def _running(self, pod: Pod) -> None:
         gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
         state = {"running": {"startedAt": now()}}
-        container = container_status(pod, state, ready=True)
-        if pod.restarts:
+        containers = [container_status(pod, state, ready=True, name=name) for name in container_names(pod.raw)]
+        for container in containers if pod.restarts else ():
             container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": now()}}
         conditions = [
             {"type": t, "status": "True", "lastTransitionTime": now()}
@@ -356,7 +363,7 @@ class PretendCluster:
             conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now()})
         status = {
             "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": now(),
-            "containerStatuses": [container], "conditions": conditions,
+            "containerStatuses": containers, "conditions": conditions,
         }  # fmt: skip
         await self._set_status(pod, status)
 
@@ -369,8 +376,10 @@ class PretendCluster:
         state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
                                 "startedAt": now(), "finishedAt": now()}}  # fmt: skip
         phase = "Succeeded" if code == 0 else "Failed"
-        await self._set_status(pod, {"phase": phase, "containerStatuses": [container_status(pod, state, ready=False)]})
+        ends = [container_status(pod, state, ready=False, name=name) for name in container_names(pod.raw)]
+        await self._set_status(pod, {"phase": phase, "containerStatuses": ends})
         await self._stop(pod.raw["metadata"]["uid"], keep=True)
+        await self._stop(f"{pod.raw['metadata']['uid']}/engine")
         pod.raw["metadata"]["labels"] = pod.raw["metadata"]["labels"] | {labels.ROLE: "ended"}
 
     async def _set_status(self, pod: Pod, status: Object) -> None:
@@ -383,6 +392,8 @@ class PretendCluster:
             pod.runner = None
         if not keep:
             self.world.pods.pop(uid, None)
+            if "/" not in uid:
+                await self._stop(f"{uid}/engine")
 
     async def _delete(self, raw: Object, grace_seconds: int | None = 0) -> None:
         meta = raw["metadata"]

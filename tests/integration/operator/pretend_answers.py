@@ -50,6 +50,8 @@ class Pod:
     proofs: dict[str, EngineProof] = field(default_factory=dict)
     said: str = ""
     """Its previous answer."""
+    part: str = ""
+    """Role of one container, where the pod has two that answer."""
 
     @property
     def name(self) -> str:
@@ -57,6 +59,11 @@ class Pod:
 
     @property
     def role(self) -> str:
+        return self.part or self.group
+
+    @property
+    def group(self) -> str:
+        """Role of the pod that it is in: what is counted when it is lost."""
         return str(self.raw["metadata"]["labels"].get(labels.ROLE, ""))
 
     @property
@@ -148,7 +155,8 @@ def worker(world: World, pod: Pod) -> WorkerStatus:
 
 
 def engine(world: World, pod: Pod) -> EngineStatus:
-    state = EngineState.SERVING if pod.version is not None else EngineState.UNVERIFIED
+    resting = EngineState.ASLEEP if pod.part else EngineState.UNVERIFIED
+    state = EngineState.SERVING if pod.version is not None else resting
     return EngineStatus(
         boot_id=pod.boot_id, state=state, loaded_policy_version=pod.version, verified_policy_version=pod.version,
         canary_passed=pod.version is not None, requests_in_flight=0, generated_tokens=0,

@@ -2,16 +2,8 @@
 
 from datetime import UTC, datetime
 
-from tests.integration.operator.pretend_answers import Pod
-
 from spade_contracts import labels
 from spade_operator.kube import Object
-
-
-def container_status(pod: Pod, state: Object, *, ready: bool) -> Object:
-    """Of the pod's one container."""
-    return {"name": pod.raw["spec"]["containers"][0]["name"], "image": "i", "imageID": "i", "ready": ready,
-            "restartCount": pod.restarts, "state": state}  # fmt: skip
 
 
 def now() -> str:

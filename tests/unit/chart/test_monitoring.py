@@ -62,16 +62,19 @@ def test_the_operators_pods_are_scraped_where_they_serve() -> None:
 def test_every_role_that_exports_metrics_is_scraped_at_its_status_port_and_no_sandbox_is(tmp_path: Path) -> None:
     monitor = monitors()["spade-runs"]
     (selector,) = monitor["selector"]["matchExpressions"]
-    (endpoint,) = monitor["podMetricsEndpoints"]
+    scraped = {endpoint["port"] for endpoint in monitor["podMetricsEndpoints"]}
     exporting = {spec.exporter for spec in METRICS} - {"operator"}
     assert set(selector["values"]) == exporting
     assert monitor["namespaceSelector"] == {"any": True}
-    for role, manifest in workloads(make_run(name="spade"), site_of(render(), tmp_path)).items():
+    site = site_of(render(), tmp_path)
+    apart, together = make_run(name="spade"), make_run(name="spade", placement="Colocated")
+    made = [*workloads(apart, site).items(), *workloads(together, site).items()]
+    for role, manifest in made:
         template = manifest["spec"]["template"]
         labels = template["metadata"]["labels"]
-        ports = {port["name"] for container in template["spec"]["containers"] for port in container.get("ports", ())}
         if labels[selector["key"]] in exporting:
-            assert endpoint["port"] in ports, role
+            for container in template["spec"]["containers"]:
+                assert scraped & {port["name"] for port in container["ports"]}, (role, container["name"])
         assert Role.SANDBOX not in selector["values"]
 
 

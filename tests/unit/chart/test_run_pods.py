@@ -9,6 +9,7 @@ from tests.support.children import make_pool, make_run, pool_workloads, workload
 from tests.support.helm import helm, one, render, site_of
 
 from spade_operator.children.resources import amount
+from spade_operator.children.site import Rdma
 
 OBJECTS = render()
 DIGEST = f"@sha256:{'0' * 64}"
@@ -69,6 +70,13 @@ def test_nothing_is_added_unless_asked_for_but_the_word_to_meshes(tmp_path: Path
         assert ("sidecar.istio.io/inject" in template["metadata"]["labels"]) is (word in ("sandbox", "beacon")), word
 
 
+def test_rdma_is_off_unless_the_values_allow_it(tmp_path: Path) -> None:
+    assert site_of(OBJECTS, tmp_path).rdma == Rdma()
+    values = {"rdma": {"resources": ["rdma/hca"], "hostNetworkCidrs": ["192.0.2.0/24"]}}
+    allowed = Rdma(resources=("rdma/hca",), host_network_cidrs=("192.0.2.0/24",))
+    assert site_of(render(values), tmp_path).rdma == allowed
+
+
 @pytest.mark.parametrize(
     ("values", "where"),
     [
@@ -77,6 +85,8 @@ def test_nothing_is_added_unless_asked_for_but_the_word_to_meshes(tmp_path: Path
         ({"proxy": {"noProxy": ["a,b"]}}, "noProxy"),
         ({"caBundle": {"configMap": "Not A Name"}}, "configMap"),
         ({"mesh": {"optOut": "Sometimes"}}, "optOut"),
+        ({"rdma": {"resources": ["hca"]}}, "resources"),
+        ({"rdma": {"hostNetworkCidrs": ["anywhere"]}}, "hostNetworkCidrs"),
         ({"runPods": {"labels": {"spade.dev/role": "engine"}}}, "spade.dev/role"),
         ({"runPods": {"annotations": {"more.spade.dev/x": "y"}}}, "more.spade.dev/x"),
         ({"runPods": {"labels": {"app.kubernetes.io/name": "x"}}}, "app.kubernetes.io/name"),

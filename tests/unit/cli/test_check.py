@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from spade_cli.check import resolved
 from spade_cli.cluster import read_document
-from spade_cli.main import app, plain
+from spade_cli.main import app, check, plain
 from spade_contracts.errors import InvalidInput
 
 HEAD = (
@@ -66,7 +66,7 @@ def test_examples_would_be_accepted(path: Path) -> None:
     assert resolved(read_document(str(path))).learner.ranks == 2
 
 
-@pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml"])
+@pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml", "colocated.yaml"])
 def test_examples_of_real_size_would_be_accepted(name: str) -> None:
     assert resolved(read_document(str(ROOT / "examples" / name))).learner.ranks >= 4
 
@@ -132,6 +132,15 @@ def test_name_that_the_api_server_would_refuse_is_refused(tmp_path: Path, name: 
     document = read_document(written(tmp_path, HEAD.replace("{name: x}", f"{{name: {name}}}") + "  rollouts: 4\n"))
     with pytest.raises(InvalidInput, match="at most 40 lower-case letters"):
         resolved(document)
+
+
+def test_what_only_a_cluster_can_allow_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learner = "  learner: {fabric: Rdma, pod: {resources: {limits: {rdma/hca: 1}}}}\n"
+    check(written(tmp_path, HEAD + "  rollouts: 4\n" + learner))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "accepted only where the chart's value rdma.resources names a resource" in said
+    check(written(tmp_path, HEAD + "  rollouts: 4\n"))
+    assert "rdma" not in capsys.readouterr().out
 
 
 def test_brackets_in_a_message_are_shown_and_not_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:

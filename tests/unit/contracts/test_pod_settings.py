@@ -21,6 +21,7 @@ from tests.support.pod_settings import (
 from spade_contracts.resources import reserved
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings
 from spade_contracts.resources.reserved import Reserved
+from spade_contracts.resources.run_parts import SandboxSpec
 from spade_contracts.resources.volumes import PodVolume
 
 BAD = BAD_PLACEMENT | BAD_ADDITIONS
@@ -41,6 +42,15 @@ def test_sandbox_pods_take_placement() -> None:
 def test_what_would_open_a_sandbox_pod_does_not_exist_for_it(field: str) -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         SandboxPodSettings.model_validate({field: ADDITIONS[field]})
+
+
+@pytest.mark.parametrize("part", ["requests", "limits"])
+def test_sandbox_pods_have_no_devices(part: str) -> None:
+    for name in ("nvidia.com/gpu", "rdma/hca", "devices.kubevirt.io/kvm"):
+        with pytest.raises(ValidationError, match="sandbox pods have no devices"):
+            SandboxSpec.model_validate({"pod": {"resources": {part: {name: "1"}}}})
+    plain = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
+    assert SandboxSpec.model_validate({"pod": {"resources": {part: plain}}})
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -6,8 +6,11 @@ from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource
 from spade_contracts.resources.rules import SPADE_RUN_RULES
 
-ALWAYS = "an EnvBatch of a run has cycle and policyVersion and nothing that its SpadeRun says"
-"""Reads fields that may change, of objects that only the operator makes."""
+ALWAYS = (
+    "an EnvBatch of a run has cycle and policyVersion and nothing that its SpadeRun says",
+    "with placement Colocated",
+)
+"""Read fields that may change, of objects that only the operator makes, or that say what no older one could."""
 
 
 def rule_about(words: str) -> str:

@@ -76,6 +76,21 @@ def test_impossible_wholes_are_refused_with_what_to_write(settings: dict[str, An
         spec(**settings).method()
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"learner": {"nodes": 2}}, "write spec.engine.replicas as spec.learner.nodes"),
+        ({"engine": {"pod": {"nodeSelector": {"a": "b"}}}}, "write all else in spec.learner.pod"),
+        ({"engine": {"pod": {"labels": {"team": "rl"}}}}, "write all else in spec.learner.pod"),
+        ({"engine": {"pod": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}}}, "spec.learner.deviceClaimTemplate"),
+    ],
+)
+def test_engine_that_does_not_fit_into_the_learners_pod_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        spec(placement="Colocated", **settings)
+    assert spec(**settings), "in a pod of its own it may"
+
+
 def test_a_quantity_may_be_a_number_and_not_a_truth_value() -> None:
     run = spec(workers={"pod": {"resources": {"requests": {"cpu": 2}}}})
     assert run.workers.pod.resources.requests == {"cpu": "2"}

@@ -188,6 +188,23 @@ def test_peer_that_ended_because_another_pod_was_taken_is_not_the_cause() -> Non
     assert "pod taken lost its node" in p.wanted(step, READY)[2]
 
 
+@pytest.mark.parametrize(("origin", "follower"), [((1, 10), (137, 9)), ((137, 10), (1, 10))])
+def test_pod_that_went_first_is_the_cause_and_within_a_second_the_one_that_was_killed(
+    origin: tuple[int, int], follower: tuple[int, int]
+) -> None:
+    """Each pod: exit code, and seconds since it ended."""
+    pods = [
+        p.pod(
+            Role.LEARNER, name, job=JOB.meta.name, phase="Failed",
+            containers=(ContainerRecord("learner", exit_code=code, finished_at=p.ago(seconds)),),
+        )
+        for name, (code, seconds) in (("a-follower", follower), ("the-origin", origin))
+    ]  # fmt: skip
+    logs = {(pod.meta.uid, "learner", 0): "" for pod in pods}
+    step = learner(p.seen(pods=pods, jobs=[JOB], logs=logs), p.NOW)
+    assert "pod the-origin ended" in p.wanted(step, READY)[2]
+
+
 def test_pod_on_a_silent_node_that_holds_the_next_group_up_is_named() -> None:
     run = p.run_record(p.holding(learner_attempt=1))
     for late, reason in ((10, Reason.STARTING), (LEAVING_SECONDS + 1, Reason.WAITING)):

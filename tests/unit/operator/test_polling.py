@@ -13,7 +13,9 @@ from tests.support import pictures as p
 from spade_contracts.labels import Role
 from spade_contracts.statuses import EngineStatus, LearnerTarget, SandboxStatus
 from spade_operator import poll_schedule, polling
+from spade_operator.containers import ContainerRecord
 from spade_operator.facts import Facts, Poll
+from spade_operator.parts import engine_part
 from spade_operator.polling import MAX_ANSWER_BYTES, BadAnswer, Poller, pod_address, relevant
 from spade_operator.records import PodRecord
 
@@ -26,7 +28,8 @@ async def polled(pods: dict[PodRecord, Answer]) -> AsyncIterator[tuple[Facts, li
     """A poller at work on pods that answer so."""
     facts, changed, ports, runners = Facts(), [], {}, []
     for pod, answer in pods.items():
-        facts.put(pod)
+        if pod.meta.role is not Role.ENGINE or pod == p.ENGINE:
+            facts.put(pod)
         runner = web.ServerRunner(web.Server(answer), shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -80,6 +83,16 @@ async def test_answer_becomes_a_fact_and_news_once() -> None:
         found = await until(lambda: x if (x := facts.poll(p.SANDBOX.meta.uid)) and x.at > first.at else None)
     assert found.status == p.sandbox_says()
     assert changed == [p.SANDBOX]
+
+
+async def test_learners_pod_with_an_engine_is_asked_for_both_words() -> None:
+    pod = p.learner_pod(containers=(ContainerRecord("learner"), ContainerRecord("engine")))
+    part = engine_part(pod)
+    assert part is not None
+    answers = {pod: says(p.learner_says().model_dump_json()), part: says(p.engine_says().model_dump_json())}
+    async with polled(answers) as (facts, _):
+        assert (await answered(facts, pod)).status == p.learner_says()
+        assert (await answered(facts, part)).status == p.engine_says()
 
 
 async def test_change_of_a_figure_that_decides_nothing_is_no_news() -> None:

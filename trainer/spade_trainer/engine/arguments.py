@@ -18,10 +18,11 @@ MAX_SEQUENCES = 128
 
 
 def vllm_arguments(
-    facts: ModelFacts, model: Path, socket: Path, extra: Mapping[str, str], *, cpu: bool
+    facts: ModelFacts, model: Path, socket: Path, extra: Mapping[str, str], *, cpu: bool, sleeps: bool = False
 ) -> tuple[str, ...]:
     """The command that serves a model on a Unix socket.
 
+    sleeps: whether it must be able to give its device memory back. The CPU build refuses to hear of that.
     extra: the run's arguments, without dashes; an empty value or `true` sets a flag, `false` its `no-` twin.
     Raises InvalidInput for an argument that is not in ENGINE_ARGS, whatever the API server let through.
     """
@@ -50,6 +51,8 @@ def vllm_arguments(
         "uvicorn-log-level": "warning",
         "disable-uvicorn-access-log": "true",
     }
+    if sleeps and not cpu:
+        fixed["enable-sleep-mode"] = "true"
     if cpu:
         # A prompt computed in parts makes vLLM rewind its request's random generator, which those on CPU cannot: the
         # whole engine ends. So each prompt is computed at once.

@@ -5,9 +5,10 @@ Whatever touches weights first closes the gate to workers, lets their requests e
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import aiohttp
@@ -23,15 +24,27 @@ from spade_contracts.engine_api import (
     LoadRequest,
     ScoreRequest,
     ScoreResponse,
+    SleepReport,
 )
 from spade_contracts.errors import SpadeError
-from spade_contracts.statuses import EngineStatus
+from spade_contracts.statuses import EngineState, EngineStatus
 from spade_trainer.engine import life as lives
 from spade_trainer.engine import upstream
 from spade_trainer.engine.checks import Limits, check_generate, check_tokens
 from spade_trainer.engine.policies import find_policy
 from spade_trainer.engine.refusals import Code, Refused, UpstreamFault
 from spade_trainer.store.objects import Store
+
+
+class Sleep(StrEnum):
+    """What an engine can do for a learner on the same devices."""
+
+    NONE = "none"
+    """It shares with nobody, so nobody may stop it."""
+    PAUSES = "pauses"
+    """It stops computing; vLLM's CPU build gives no memory back."""
+    FREES = "frees"
+    """It stops computing and gives its device memory back."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,7 @@ class Engine:
         limits: Limits,
         deadlines: Deadlines,
         on_change: Callable[[lives.Life], None] = lambda life: None,
+        sleep: Sleep = Sleep.NONE,
     ) -> None:
         self.boot_id = boot_id
         self.limits = limits
@@ -66,6 +80,7 @@ class Engine:
         self._store = store
         self._deadlines = deadlines
         self._on_change = on_change
+        self._sleep = sleep
         self._life = lives.Life()
         self._control = asyncio.Lock()
         self._in_flight = 0
@@ -166,6 +181,47 @@ class Engine:
         first = answers[0]
         return CanaryReport(boot_id=self.boot_id, tensor=str(first["tensor"]), sum=float(first["sum"]))
 
+    async def sleep(self) -> SleepReport:
+        """Compute nothing and give the devices to the learner, until `wake`. Asked again, it sleeps on.
+
+        Raises Refused while vLLM is starting, and if the engine shares its devices with nobody.
+        """
+        if self._sleep is Sleep.NONE:
+            raise Refused(Code.BAD_REQUEST, "this engine has its devices for itself and does not sleep")
+        async with self._control:
+            if self._life.state is not EngineState.ASLEEP:
+                lives.check_started(self._life)
+                self._become(lives.asleep(self._life))
+                await self._drained()
+                await self._moving(upstream.sleep(self._session, seconds=self._deadlines.load_seconds))
+        return self._sleep_report()
+
+    async def wake(self) -> SleepReport:
+        """Take the devices back; the engine is unproven afterwards. One that is awake stays as it is."""
+        async with self._control:
+            if self._life.state is EngineState.ASLEEP:
+                await self._moving(upstream.wake(self._session, seconds=self._deadlines.load_seconds))
+                self._become(lives.awake(self._life))
+        return self._sleep_report()
+
+    async def _moving(self, call: Awaitable[None]) -> None:
+        """Await a move of the weights; one that goes wrong leaves the engine failed."""
+        try:
+            await call
+        except UpstreamFault as error:
+            self._become(lives.failed(self._life, str(error)))
+            raise Refused(Code.FAILED, str(error)) from error
+
+    def _sleep_report(self) -> SleepReport:
+        asleep = self._life.state is EngineState.ASLEEP
+        return SleepReport(boot_id=self.boot_id, asleep=asleep, frees_memory=self._sleep is Sleep.FREES)
+
+    async def _drained(self) -> None:
+        """Until workers' requests have ended, or the deadline: what is left is aborted by what comes next."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._deadlines.drain_seconds):
+                await self._idle.wait()
+
     async def score(self, request: ScoreRequest) -> ScoreResponse:
         """Log-probabilities of given tokens by whatever is loaded, proven or not."""
         check_tokens(request.token_ids, self.limits)
@@ -206,11 +262,7 @@ class Engine:
         async with self._control:
             check(self._life)
             self._become(lives.updating(self._life))
-            try:
-                async with asyncio.timeout(self._deadlines.drain_seconds):
-                    await self._idle.wait()
-            except TimeoutError:
-                pass  # pausing aborts what is left
+            await self._drained()
             try:
                 await upstream.pause(self._session, seconds=self._deadlines.call_seconds)
                 yield

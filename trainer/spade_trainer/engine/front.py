@@ -44,7 +44,14 @@ def data_app(engine: Engine, figures: Figures, token_sha256: str) -> web.Applica
 
 
 def control_app(engine: Engine, token_sha256: str) -> web.Application:
-    """`POST /load`, `/score`, `/canary` and `/admit`, behind the control token."""
+    """`POST /load`, `/score`, `/canary`, `/admit`, `/sleep` and `/wake`, behind the control token."""
+
+    async def sleep(_: web.Request) -> web.Response:
+        return _json(await engine.sleep())
+
+    async def wake(_: web.Request) -> web.Response:
+        return _json(await engine.wake())
+
     app = _closed(token_sha256)
     app.add_routes(
         [
@@ -52,6 +59,8 @@ def control_app(engine: Engine, token_sha256: str) -> web.Application:
             web.post("/score", _operation(ScoreRequest, engine.score)),
             web.post("/canary", _operation(CanaryRequest, engine.canary)),
             web.post("/admit", _operation(AdmitRequest, engine.admit)),
+            web.post("/sleep", sleep),
+            web.post("/wake", wake),
         ]
     )
     return app

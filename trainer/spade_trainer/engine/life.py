@@ -2,6 +2,7 @@
 
     STARTING → UNVERIFIED ⇄ UPDATING → UNVERIFIED → SERVING
                     └──────────┴→ FAILED (until a load succeeds)
+    UNVERIFIED, SERVING → ASLEEP → UNVERIFIED
 
 Only `admitted` leads to SERVING, and everything that touches weights leads away from it.
 """
@@ -53,6 +54,17 @@ def scaled(life: Life, factor: float) -> Life:
     return replace(life, state=EngineState.UNVERIFIED, verified=None, canary_factor=factor)
 
 
+def asleep(life: Life) -> Life:
+    """It computes nothing until it is woken; whatever was proven is not any more."""
+    return replace(life, state=EngineState.ASLEEP, verified=None)
+
+
+def awake(life: Life) -> Life:
+    """The weights are where they were, if it had any. That they are the same is for the learner to prove."""
+    state = EngineState.FAILED if life.loaded is None else EngineState.UNVERIFIED
+    return replace(life, state=state, verified=None)
+
+
 def failed(life: Life, error: str) -> Life:
     """Touching the weights went wrong: what the model computes with is unknown."""
     return replace(life, state=EngineState.FAILED, loaded=None, verified=None, error=error[:500])
@@ -89,6 +101,8 @@ def check_serving(life: Life, policy_version: int) -> None:
     """Raise Refused unless generation by this policy version is allowed now."""
     if life.state is EngineState.UPDATING:
         raise Refused(Code.UPDATING, "weights are being replaced; ask again later or ask another engine")
+    if life.state is EngineState.ASLEEP:
+        raise Refused(Code.ASLEEP, "the learner uses the devices; ask again later")
     if life.state is EngineState.FAILED:
         raise Refused(Code.FAILED, f"the last load failed ({life.error}); this engine waits for another one")
     if life.state is not EngineState.SERVING:
@@ -99,9 +113,11 @@ def check_serving(life: Life, policy_version: int) -> None:
 
 
 def check_started(life: Life) -> None:
-    """Raise Refused while vLLM is starting: nothing can be loaded yet."""
+    """Raise Refused while vLLM is starting or asleep: nothing can be loaded then."""
     if life.state is EngineState.STARTING:
         raise Refused(Code.NOT_SERVING, "vLLM is starting; ask again later")
+    if life.state is EngineState.ASLEEP:
+        raise Refused(Code.ASLEEP, "the engine is asleep; wake it first")
 
 
 def check_control(life: Life) -> None:

@@ -31,7 +31,7 @@ from spade_trainer.engine import process, upstream
 from spade_trainer.engine.arguments import max_model_tokens, vllm_arguments, vllm_environment
 from spade_trainer.engine.checks import Limits
 from spade_trainer.engine.cores import usable_cores
-from spade_trainer.engine.engine import Deadlines, Engine
+from spade_trainer.engine.engine import Deadlines, Engine, Sleep
 from spade_trainer.engine.figures import Figures, new_figures
 from spade_trainer.engine.front import control_app, data_app, open_app
 from spade_trainer.engine.model_facts import ModelFacts, read_model_facts
@@ -126,12 +126,12 @@ async def run(settings: Settings) -> str:
         private = Path(stack.enter_context(_private_folder(settings.scratch)))
         socket = private / "vllm.sock"
         cpu = _cpu_build()
-        extra = settings.task.args
-        command = vllm_arguments(facts, folder, socket, extra, cpu=cpu)
+        task = settings.task
+        command = vllm_arguments(facts, folder, socket, task.args, cpu=cpu, sleeps=task.colocated)
         environment = vllm_environment(os.environ, settings.scratch, cpu=cpu, threads=usable_cores())
         session = await stack.enter_async_context(upstream.connect(socket))
         figures = new_figures()
-        engine = _engine(settings, store, session, facts, figures)
+        engine = _engine(settings, store, session, facts, figures, sleep=_sleep(task, cpu=cpu))
         healthy = partial(upstream.healthy, session, seconds=HEALTH_SECONDS)
         stopped = _on_signals()
         child = await process.start(command, environment)
@@ -187,7 +187,13 @@ async def _serve(
 
 
 def _engine(
-    settings: Settings, store: Store, session: aiohttp.ClientSession, facts: ModelFacts, figures: Figures
+    settings: Settings,
+    store: Store,
+    session: aiohttp.ClientSession,
+    facts: ModelFacts,
+    figures: Figures,
+    *,
+    sleep: Sleep,
 ) -> Engine:
     return Engine(
         boot_id=uuid.uuid4().hex,
@@ -196,7 +202,14 @@ def _engine(
         limits=Limits(facts.vocabulary, max_model_tokens(facts, settings.task.args), facts.stop_token_ids),
         deadlines=settings.deadlines,
         on_change=figures.life_changed,
+        sleep=sleep,
     )
+
+
+def _sleep(task: EngineTask, *, cpu: bool) -> Sleep:
+    if not task.colocated:
+        return Sleep.NONE
+    return Sleep.PAUSES if cpu else Sleep.FREES
 
 
 def _on_signals() -> asyncio.Event:

@@ -15,6 +15,7 @@ class Code(StrEnum):
     BAD_REQUEST = "bad_request"
     TOO_LONG = "too_long"
     UPDATING = "updating"
+    ASLEEP = "asleep"
     FAILED = "failed"
 
 
@@ -25,9 +26,10 @@ HTTP_STATUS: dict[Code, int] = {
     Code.BAD_REQUEST: 400,
     Code.TOO_LONG: 413,
     Code.UPDATING: 503,
+    Code.ASLEEP: 503,
     Code.FAILED: 502,
 }
-TEMPORARY = frozenset({Code.NOT_SERVING, Code.WRONG_POLICY, Code.UPDATING, Code.FAILED})
+TEMPORARY = frozenset({Code.NOT_SERVING, Code.WRONG_POLICY, Code.UPDATING, Code.ASLEEP, Code.FAILED})
 """Refusals that the same request may not meet again, here or at another engine."""
 
 

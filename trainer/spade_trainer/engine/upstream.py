@@ -149,6 +149,22 @@ async def resume(session: aiohttp.ClientSession, *, seconds: float) -> None:
     await _post(session, "/resume", {}, {}, seconds)
 
 
+async def sleep(session: aiohttp.ClientSession, *, seconds: float) -> None:
+    """Abort what is being computed, move the weights to the host, give keys and values up. Raises UpstreamFault.
+
+    Level 1 keeps the weights, so that a load after waking finds every tensor whole. The CPU build moves nothing and
+    only stops computing.
+    """
+    await _post(session, "/sleep", {"level": "1", "mode": "abort"}, {}, seconds)
+
+
+async def wake(session: aiohttp.ClientSession, *, seconds: float) -> None:
+    """Take the memory back and compute again. Raises UpstreamFault if it could not."""
+    answer = await _post(session, "/wake_up", {}, {}, seconds)
+    if not (isinstance(answer, dict) and answer.get("status") == "awake"):
+        raise UpstreamFault(f"vLLM did not wake up: {answer}")
+
+
 async def reset_prefix_cache(session: aiohttp.ClientSession, *, seconds: float) -> bool:
     """Forget cached keys and values; False if some were still held. Raises UpstreamFault."""
     answer = await _post(session, "/reset_prefix_cache", {}, {}, seconds)

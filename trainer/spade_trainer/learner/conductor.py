@@ -9,6 +9,7 @@ from spade_contracts.statuses import LearnerState, LearnerTarget, StepFigures
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.figures import Figures, IdleClock
 from spade_trainer.learner.group import Command, Group, Kind, Stepped
+from spade_trainer.learner.neighbours import Neighbours
 from spade_trainer.learner.plan import Work, checkpoint_due, next_work
 from spade_trainer.learner.replay import compare
 from spade_trainer.store import layout, manifests, retention, timings
@@ -32,6 +33,8 @@ class Conductor:
     figures: Figures
     keep_policies: int
     keep_checkpoints: int
+    neighbours: Neighbours | None = None
+    """Engines on the same devices; None: the learner has its devices for itself."""
 
     def run(self, *, forever: Callable[[], bool] = lambda: True) -> None:
         """Conduct until an error, or until `forever` says no."""
@@ -62,18 +65,34 @@ class Conductor:
             checkpoint_due=checkpoint_due(
                 version, every, target, exists=exists(self.store, manifests.checkpoint_path(version))
             ),
+            colocated=self.neighbours is not None,
         )
 
     def _perform(self, work: Work, target: LearnerTarget | None) -> None:
+        self._take_devices(target)
         if work is Work.STEP:
             self._step(last_rollout=target is not None and self.group.version + 1 == target.last_policy_version)
         elif work is Work.PUBLISH:
             self.board.change(work=LearnerState.EXPORTING)
-            self._publish()
+            self._publish(target)
         else:
             self.board.change(work=LearnerState.EXPORTING)
             self.group.ask(Command(Kind.CHECKPOINT))
             retention.prune(self.store, keep_policies=self.keep_policies, keep_checkpoints=self.keep_checkpoints)
+            if self.neighbours is not None:
+                # The engines sleep now, whatever they were proven at: publishing wakes them and has them proven.
+                self.board.change(assignment=None)
+
+    def _take_devices(self, target: LearnerTarget | None) -> None:
+        """Nobody plays from here on: the step's data is complete, or nothing was ever served."""
+        if self.neighbours is not None:
+            self.neighbours.sleep(target.engines if target is not None else ())
+            self.group.ask(Command(Kind.MOVE_ON))
+
+    def _give_devices(self, target: LearnerTarget | None) -> None:
+        if self.neighbours is not None:
+            self.group.ask(Command(Kind.MOVE_OFF))
+            self.neighbours.wake(target.engines if target is not None else ())
 
     def _step(self, *, last_rollout: bool) -> None:
         """Take the next step and record it, or replay it and compare it with its record."""
@@ -94,7 +113,7 @@ class Conductor:
         replayed = self.board.read().replayed_steps + (recorded is not None)
         self.board.change(policy_version=self.group.version, last_step=step, replayed_steps=replayed, assignment=None)
 
-    def _publish(self) -> None:
+    def _publish(self, target: LearnerTarget | None) -> None:
         """Export the present version and hand it to the proof."""
         self.group.ask(Command(Kind.EXPORT))
         canary = self.group.ask(Command(Kind.CANARY))
@@ -106,6 +125,7 @@ class Conductor:
             manifest=manifests.read_policy(self.store, version), uri=f"{self.store.uri}/{layout.policy_folder(version)}"
         )
         expected = Expected(policy_version=version, new=self.group.new, old=self.group.old, canary=canary, noise=noise)
+        self._give_devices(target)
         self.board.change(assignment=Assignment(policy, self.group.tokens, expected))
 
 

@@ -11,6 +11,7 @@ import aiohttp
 from spade_contracts.statuses import EngineProof, EngineTarget, ProofResult
 from spade_trainer.learner.board import Board, Situation
 from spade_trainer.learner.figures import Figures
+from spade_trainer.learner.neighbours import MakeClient
 from spade_trainer.weights.engine_client import EngineClient, EngineFault
 from spade_trainer.weights.prover import Assignment, needs_proof, prove
 from spade_trainer.weights.transport import Transport
@@ -22,7 +23,6 @@ MISSES = 3
 LOOK_SECONDS = 0.1
 """Between two looks at the board, which cost nothing."""
 log = logging.getLogger(__name__)
-MakeClient = Callable[[aiohttp.ClientSession, str], EngineClient]
 
 
 async def keep_proven(

@@ -14,7 +14,7 @@ from spade_contracts.config import MethodConfig
 from spade_contracts.errors import SpadeError
 from spade_contracts.manifests import RunManifest, StepManifest
 from spade_trainer.assembly import Batch, assemble
-from spade_trainer.learner import checkpoint, training
+from spade_trainer.learner import checkpoint, offload, training
 from spade_trainer.learner.backend import Backend
 from spade_trainer.learner.build import Network, build, start_parallel
 from spade_trainer.learner.exchange import broadcast_text, gather_texts
@@ -38,6 +38,10 @@ class Kind(StrEnum):
     """Score the probe with the canary tensor scaled."""
     NOISE = "noise"
     """Measure how sensitive the probe is to rounding."""
+    MOVE_OFF = "move_off"
+    """Give the devices to the engines."""
+    MOVE_ON = "move_on"
+    """Take them back."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Group:
         self._backend = backend
         self._start = local_path(store, layout.policy_folder(0))
         self.version = 0
+        self._moved: tuple[offload.Moved, ...] = ()
+        """What is off the devices."""
         self._trained, self._reference = self._build()
         self.tokens = probe_tokens(run.method.seed, self.network.shape.vocab_size)
         self._resume()
@@ -156,6 +162,12 @@ class Group:
                 return self._canary()
             case Kind.NOISE:
                 return self._noise()
+            case Kind.MOVE_OFF:
+                if not self._moved:
+                    self._moved = offload.move_off(self._trained, self._reference)
+            case Kind.MOVE_ON:
+                offload.move_on(self._moved)
+                self._moved = ()
         return None
 
     def _step(self, last_rollout: bool) -> Stepped:

@@ -5,8 +5,10 @@ the whole group, which replays what is recorded. Without CUDA the agent imports 
 ranks, which halves the start-up and shares the memory of code.
 """
 
+import asyncio
 import logging
 import os
+import resource
 import sys
 import uuid
 import warnings
@@ -18,13 +20,17 @@ from spade_contracts import ports
 from spade_contracts.errors import InvalidInput
 from spade_contracts.exit_codes import ExitCode
 from spade_contracts.tasks import LearnerTask
-from spade_trainer.learner.rank import run_rank
+from spade_trainer.learner.neighbours import wait_for_first_sleep
+from spade_trainer.learner.rank import engine_clients, run_rank
 from spade_trainer.learner.settings import read_settings
+from spade_trainer.weights.engine_client import EngineFault
 
 RENDEZVOUS_HOST = "SPADE_RENDEZVOUS_HOST"
 CUDA_DEVICE = Path("/dev/nvidiactl")
 MONITOR_SECONDS = 0.5
-JOIN_SECONDS = 600
+JOIN_SECONDS = 30 * 86400
+"""How long a node waits for the others. A pod without a room may come days later, and the operator says what it waits
+for; a node that gave up would spend the run's budget on that."""
 log = logging.getLogger("spade_learner")
 
 
@@ -46,11 +52,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        task = read_settings(given).task
+        settings = read_settings(given)
+        task = settings.task
+        check_locked_memory(task, resource.getrlimit(resource.RLIMIT_MEMLOCK)[0])
         meeting = meeting_of(task, os.environ)
+        if task.colocated:
+            asyncio.run(wait_for_first_sleep(engine_clients(settings)))
     except InvalidInput as error:
         log.error("%s", error)
         sys.exit(ExitCode.NEVER)
+    except EngineFault as error:
+        log.error("the engine of this pod does not give its devices up: %s", error)
+        sys.exit(ExitCode.AGAIN)
     prepare_environment(task, os.environ)
     sys.exit(launch(task, meeting, given))
 
@@ -69,6 +82,20 @@ def meeting_of(task: LearnerTask, environment: Mapping[str, str]) -> Meeting:
             "environment", f"{task.nodes} nodes need {RENDEZVOUS_HOST} and JOB_COMPLETION_INDEX to find each other"
         )
     return Meeting("static", f"{host}:{environment.get('MASTER_PORT', ports.LEARNER_RENDEZVOUS)}", int(index))
+
+
+def check_locked_memory(task: LearnerTask, limit: int) -> None:
+    """Raise InvalidInput if RDMA is wanted and memory may be locked only up to a limit, in bytes.
+
+    Devices write into memory that must stay in place, gigabytes of it. The limit is the container runtime's: an added
+    capability IPC_LOCK would not lift it, because a process that is not root loses added capabilities as it starts.
+    """
+    if task.rdma and limit != resource.RLIM_INFINITY:
+        raise InvalidInput(
+            "spec.learner.fabric",
+            f"RDMA needs memory to be locked without a limit; this node allows {limit} bytes",
+            remedy="Set LimitMEMLOCK=infinity for the container runtime of the learner's nodes.",
+        )
 
 
 def prepare_environment(task: LearnerTask, environment: MutableMapping[str, str]) -> None:

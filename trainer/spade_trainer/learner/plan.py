@@ -17,7 +17,13 @@ class Work(StrEnum):
 
 
 def next_work(
-    version: int, target: LearnerTarget | None, *, rollout_finished: bool, published: bool, checkpoint_due: bool
+    version: int,
+    target: LearnerTarget | None,
+    *,
+    rollout_finished: bool,
+    published: bool,
+    checkpoint_due: bool,
+    colocated: bool = False,
 ) -> Work:
     """The next piece of work.
 
@@ -26,8 +32,10 @@ def next_work(
     wants a checkpoint of this version and there is none.
 
     A checkpoint comes after the proof of the target has begun, so that engines do not wait for it, but before the next
-    step, so that none is skipped.
+    step, so that none is skipped. colocated: proofs need the devices, so a checkpoint comes before them instead.
     """
+    if colocated and target is not None and checkpoint_due:
+        return Work.CHECKPOINT
     if target is not None and version == target.policy_version and not published:
         return Work.PUBLISH
     if checkpoint_due:

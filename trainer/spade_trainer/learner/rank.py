@@ -25,6 +25,7 @@ from spade_contracts.statuses import EngineProof, LearnerState
 from spade_trainer.learner.board import Board
 from spade_trainer.learner.engines import keep_proven
 from spade_trainer.learner.figures import Figures, new_figures
+from spade_trainer.learner.neighbours import MakeClient, Neighbours
 from spade_trainer.learner.replay import ReplayDiverged
 from spade_trainer.learner.server import control_app, open_app
 from spade_trainer.learner.settings import Settings, read_settings
@@ -98,6 +99,7 @@ def _work(settings: Settings, board: Board | None, figures: Figures | None) -> N
         figures,
         keep_policies=settings.task.keep_policies,
         keep_checkpoints=settings.task.keep_checkpoints,
+        neighbours=Neighbours(engine_clients(settings)) if settings.task.colocated else None,
     ).run()
 
 
@@ -117,7 +119,6 @@ def _serve_in_thread(settings: Settings, board: Board, figures: Figures) -> None
 
 
 async def _serve(settings: Settings, board: Board, figures: Figures, opened: threading.Event) -> None:
-    token = settings.engine_token()
     for app, port in (
         (open_app(board, figures), settings.status_port),
         (control_app(board, settings.learner_token_digest()), settings.control_port),
@@ -128,16 +129,22 @@ async def _serve(settings: Settings, board: Board, figures: Figures, opened: thr
     opened.set()
     await keep_proven(
         board,
-        lambda session, host: EngineClient(
-            session,
-            host,
-            token,
-            control_port=settings.engine_control_port,
-            status_port=settings.engine_status_port,
-        ),
+        engine_clients(settings),
         FileTransport(),
         figures,
         partial(_time_proof, open_store(settings.task.run.storage_uri)),
+    )
+
+
+def engine_clients(settings: Settings) -> MakeClient:
+    """What makes the client of an engine's host. Raises InvalidInput if the token is not mounted."""
+    token = settings.engine_token()
+    return lambda session, host: EngineClient(
+        session,
+        host,
+        token,
+        control_port=settings.engine_control_port,
+        status_port=settings.engine_status_port,
     )
 
 

@@ -165,7 +165,7 @@ class _Later(Exception):
     """A try failed in a way that another try may not."""
 
 
-PASSING = frozenset({"not_serving", "wrong_policy", "updating", "failed"})
+PASSING = frozenset({"not_serving", "wrong_policy", "updating", "asleep", "failed"})
 """Refusals that end by themselves: the engine waits for the learner, or is replaced."""
 
 

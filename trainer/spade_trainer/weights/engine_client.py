@@ -16,6 +16,7 @@ from spade_contracts.engine_api import (
     LoadRequest,
     ScoreRequest,
     ScoreResponse,
+    SleepReport,
 )
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.statuses import EngineStatus
@@ -78,11 +79,20 @@ class EngineClient:
         body = AdmitRequest(boot_id=boot_id, policy_version=policy_version, canary_passed=True)
         return await self._control("/admit", body, EngineStatus, self.deadlines.score_seconds)
 
-    async def _control(self, path: str, body: BaseModel, model: type[M], seconds: float) -> M:
+    async def sleep(self) -> SleepReport:
+        """Have it give its devices to the learner."""
+        return await self._control("/sleep", None, SleepReport, self.deadlines.load_seconds)
+
+    async def wake(self) -> SleepReport:
+        """Have it take its devices back."""
+        return await self._control("/wake", None, SleepReport, self.deadlines.load_seconds)
+
+    async def _control(self, path: str, body: BaseModel | None, model: type[M], seconds: float) -> M:
         return await self._answer("POST", f"http://{self.host}:{self.control_port}{path}", body, model, seconds)
 
     async def _answer(self, method: str, url: str, body: BaseModel | None, model: type[M], seconds: float) -> M:
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"} if body else {}
+        headers = {"Authorization": f"Bearer {self.token}"} if method == "POST" else {}
+        headers |= {"Content-Type": "application/json"} if body else {}
         data = body.model_dump_json() if body else None
         try:
             async with self.session.request(

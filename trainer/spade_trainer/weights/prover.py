@@ -37,7 +37,7 @@ def needs_proof(status: EngineStatus, proof: EngineProof | None, policy_version:
     A boot that was found wrong at this version stays refused; another boot, another version, or an engine that no
     longer says it serves what was proven, is proven again.
     """
-    if status.state in (EngineState.STARTING, EngineState.UPDATING):
+    if status.state in (EngineState.STARTING, EngineState.UPDATING, EngineState.ASLEEP):
         return False
     if proof is None or (proof.boot_id, proof.policy_version) != (status.boot_id, policy_version):
         return True

@@ -15,7 +15,7 @@ from spade_contracts.statuses import EngineState
 from spade_contracts.tokens import token_digest
 from spade_trainer.engine import upstream
 from spade_trainer.engine.checks import Limits
-from spade_trainer.engine.engine import Deadlines, Engine
+from spade_trainer.engine.engine import Deadlines, Engine, Sleep
 from spade_trainer.engine.figures import Figures, new_figures
 from spade_trainer.engine.front import control_app, data_app, open_app
 from spade_trainer.engine.life import Life
@@ -41,6 +41,7 @@ class FakeVllm:
     log_prob: float = -0.5
     sha256: str = SHA256
     cache_is_free: bool = True
+    wakes: bool = True
     broken: set[str] = field(default_factory=set)
     """Paths that answer 500."""
     release: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,6 +61,8 @@ class FakeVllm:
                 web.post("/inference/v1/generate", self._generate),
                 web.post("/pause", self._pause),
                 web.post("/resume", self._empty),
+                web.post("/sleep", self._sleep),
+                web.post("/wake_up", self._wake),
                 web.post("/reset_prefix_cache", self._reset),
                 web.post("/update_weight_version", self._label),
                 web.post("/collective_rpc", self._rpc),
@@ -87,6 +90,13 @@ class FakeVllm:
             self.finish_reason = "abort"
             self.release.set()
         return web.json_response({"status": "paused"})
+
+    async def _sleep(self, request: web.Request) -> web.Response:
+        assert dict(request.query) == {"level": "1", "mode": "abort"}
+        return web.json_response({"status": "sleeping", "level": 1})
+
+    async def _wake(self, _: web.Request) -> web.Response:
+        return web.json_response({"status": "awake" if self.wakes else "sleeping", "tags": None})
 
     async def _reset(self, _: web.Request) -> web.Response:
         return web.json_response({"success": self.cache_is_free})
@@ -133,7 +143,7 @@ class Front:
     store: Store
     vllm: FakeVllm
     updating: asyncio.Event
-    """Set once weights are about to be touched."""
+    """Set once weights are about to be touched, or the engine is about to sleep."""
     data: TestClient[web.Request, web.Application]
     control: TestClient[web.Request, web.Application]
     open: TestClient[web.Request, web.Application]
@@ -187,7 +197,7 @@ async def starting(store: Store, tmp_path: Path) -> AsyncIterator[Front]:
 
     def changed(life: Life) -> None:
         figures.life_changed(life)
-        if life.state is EngineState.UPDATING:
+        if life.state in (EngineState.UPDATING, EngineState.ASLEEP):
             updating.set()
 
     deadlines = Deadlines(generate_seconds=5, load_seconds=5, score_seconds=5, call_seconds=5, drain_seconds=0.2)
@@ -198,6 +208,7 @@ async def starting(store: Store, tmp_path: Path) -> AsyncIterator[Front]:
         limits=LIMITS,
         deadlines=deadlines,
         on_change=changed,
+        sleep=Sleep.PAUSES,
     )
     apps = (
         data_app(engine, figures, token_digest(DATA_TOKEN)),

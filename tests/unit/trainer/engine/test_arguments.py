@@ -29,6 +29,16 @@ def test_an_argument_outside_of_the_list_is_refused_by_name(name: str) -> None:
         words({name: "x"})
 
 
+def test_only_an_engine_beside_a_learner_with_a_gpu_is_started_so_that_it_can_sleep() -> None:
+    def sleeps(*, cpu: bool, colocated: bool) -> bool:
+        found = vllm_arguments(FACTS, Path("/p"), Path("/s"), {}, cpu=cpu, sleeps=colocated)
+        return "--enable-sleep-mode" in found
+
+    assert sleeps(cpu=False, colocated=True)
+    assert not sleeps(cpu=True, colocated=True), "the CPU build refuses to start with it"
+    assert not sleeps(cpu=False, colocated=False)
+
+
 def test_what_an_engine_promises_is_not_on_the_list() -> None:
     fixed = {word.removeprefix("--").partition("=")[0] for word in words({}) if word.startswith("--")}
     tunable = {

@@ -23,6 +23,8 @@ TOUCHES: st.SearchStrategy[Event] = st.one_of(
     ),
     st.builds(lambda factor: lambda life: lives.scaled(life, factor), st.sampled_from((1.0, 1.5))),
     st.just(lambda life: lives.failed(life, "broken")),
+    st.just(lives.asleep),
+    st.just(lives.awake),
 )
 VERDICTS = st.builds(
     AdmitRequest,
@@ -65,6 +67,7 @@ def test_only_an_admitted_version_serves_and_only_until_weights_are_touched(even
     [
         (lives.Life(), Code.NOT_SERVING),
         (lives.updating(lives.Life()), Code.UPDATING),
+        (lives.asleep(lives.booted(lives.Life(), 0)), Code.ASLEEP),
         (lives.failed(lives.Life(), "broken"), Code.FAILED),
         (lives.booted(lives.Life(), 0), Code.NOT_SERVING),
     ],
@@ -73,6 +76,10 @@ def test_generation_is_refused_with_the_reason(life: lives.Life, code: Code) -> 
     with pytest.raises(Refused) as refusal:
         lives.check_serving(life, 0)
     assert refusal.value.code is code
+
+
+def test_engine_without_weights_is_none_the_better_for_its_sleep() -> None:
+    assert lives.awake(lives.asleep(lives.failed(lives.Life(), "broken"))).state is EngineState.FAILED
 
 
 def test_the_first_verdict_needs_a_passed_canary_and_later_ones_do_not() -> None:

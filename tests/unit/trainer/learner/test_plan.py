@@ -33,6 +33,13 @@ def test_at_the_target_it_publishes_once_then_checkpoints_then_waits() -> None:
     assert work(5, target(5), published=True) is Work.NOTHING
 
 
+def test_on_shared_devices_a_checkpoint_comes_before_the_engines_wake() -> None:
+    due = {"rollout_finished": True, "published": False, "checkpoint_due": True}
+    assert next_work(5, target(5), **due, colocated=True) is Work.CHECKPOINT
+    assert next_work(5, target(5), **due, colocated=False) is Work.PUBLISH
+    assert next_work(5, None, **due, colocated=True) is Work.CHECKPOINT
+
+
 def test_a_checkpoint_that_is_due_is_taken_before_the_next_step() -> None:
     assert work(4, target(6), due=True) is Work.CHECKPOINT
 

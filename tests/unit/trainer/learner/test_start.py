@@ -1,5 +1,6 @@
 """How nodes meet, what ranks inherit, and what a task that cannot be used says."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from spade_contracts.errors import InvalidInput
 from spade_contracts.tasks import LearnerTask, RunRef
 from spade_trainer.learner import cpu_remedies
-from spade_trainer.learner.main import main, meeting_of, prepare_environment
+from spade_trainer.learner.main import check_locked_memory, main, meeting_of, prepare_environment
 from spade_trainer.learner.settings import read_settings
 
 
@@ -39,6 +40,14 @@ def test_ranks_get_one_thread_unless_the_pod_says_otherwise() -> None:
     set_already = {"OMP_NUM_THREADS": "4"}
     prepare_environment(task(1), set_already)
     assert set_already["OMP_NUM_THREADS"] == "4"
+
+
+def test_rdma_wants_memory_that_may_be_locked_without_a_limit() -> None:
+    rdma = task(2).model_copy(update={"rdma": True})
+    with pytest.raises(InvalidInput, match="LimitMEMLOCK=infinity"):
+        check_locked_memory(rdma, 8 << 20)
+    check_locked_memory(rdma, resource.RLIM_INFINITY)
+    check_locked_memory(task(2), 8 << 20)
 
 
 def test_a_missing_task_ends_with_code_two(tmp_path: Path) -> None:
