@@ -80,7 +80,8 @@ class PretendCluster:
         disruption: reason of the pod's condition DisruptionTarget, if its node or the scheduler took it away.
         """
         if pod.part:
-            return await self.kill_container(pod, pod.part, code)
+            await self.kill_container(pod, pod.part, code)
+            return
         self.world.died[pod.role] += 1
         if disruption:
             mark = {"type": "DisruptionTarget", "status": "True", "reason": disruption, "lastTransitionTime": now()}
@@ -88,9 +89,7 @@ class PretendCluster:
         if pod.role in ("learner", "worker", "prepare"):
             await self._ended(pod, code, "")
         else:
-            pod.restarts += 1
-            pod.boot_id = secrets.token_hex(8)
-            pod.version = None
+            pod.restarts, pod.boot_id, pod.version = pod.restarts + 1, secrets.token_hex(8), None
             await self._running(pod)
 
     async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
