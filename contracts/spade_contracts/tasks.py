@@ -54,6 +54,13 @@ class PrepareTask(Contract):
     method: MethodConfig
 
 
+class CleanupTask(Contract):
+    """Delete the run's folder in run storage."""
+
+    kind: Literal["cleanup"] = "cleanup"
+    run: RunRef
+
+
 class DesignTask(Contract):
     """Design, verify and hint the environments of one cycle."""
 
@@ -101,7 +108,7 @@ class VerifyTask(Contract):
     """DNS name whose A records are the ready sandbox pods."""
 
 
-Task = Annotated[PrepareTask | DesignTask | PlayTask | VerifyTask, Field(discriminator="kind")]
+Task = Annotated[PrepareTask | CleanupTask | DesignTask | PlayTask | VerifyTask, Field(discriminator="kind")]
 
 
 class LearnerTask(Contract):

@@ -158,6 +158,13 @@ class Kube:
             query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/strategic-merge-patch+json",
         )  # fmt: skip
 
+    async def merge(self, kind: str, namespace: str, name: str, patch: Object) -> Object:
+        """Merge patch of an object of ours; `metadata.uid` and `resourceVersion` in it are the preconditions."""
+        return await self._call(
+            "patch", kind, namespace, name,
+            query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/merge-patch+json",
+        )  # fmt: skip
+
     async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
         """Delete exactly this object, its children in the background; one that is gone already is no error."""
         options: Object = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}

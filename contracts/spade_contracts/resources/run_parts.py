@@ -186,8 +186,18 @@ class AccessMode(StrEnum):
     READ_WRITE_MANY = "ReadWriteMany"
 
 
+class OnDelete(StrEnum):
+    """What becomes of a run's folder in run storage when the run is deleted."""
+
+    RETAIN = "Retain"
+    DELETE = "Delete"
+
+
 class StorageSpec(Document):
-    """Where run storage is: an existing claim, or one that the operator makes and keeps."""
+    """Where run storage is: an existing claim, or one that the operator makes and keeps.
+
+    A stand-alone EnvBatch's is never deleted.
+    """
 
     claim_name: str | None = Field(default=None, min_length=1, max_length=253)
     """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
@@ -197,6 +207,9 @@ class StorageSpec(Document):
     """Its class; left out, the cluster's default."""
     access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
     """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
+    on_delete: OnDelete = OnDelete.RETAIN
+    """Delete empties the run's folder when the run is deleted; the claim stays. May change any time, also while the
+    run is being deleted."""
 
 
 class WorkersSpec(Document):

@@ -90,7 +90,7 @@ class SpadeRunSpec(Document):
     workers: WorkersSpec = WorkersSpec()
     """Worker Jobs."""
     storage: StorageSpec = StorageSpec()
-    """Run storage. Immutable."""
+    """Run storage. Immutable, except onDelete."""
     suspend: Suspend = Suspend.NEVER
     """AtBoundary gives the pods back after the rollout in work, Now at once."""
     retry: int = Field(default=0, ge=0, le=1000)
