@@ -219,7 +219,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
     **below("spec.sandbox.pod", SANDBOX_POD_RULES),
 }
 OF_A_RUN = ("cycle", "policyVersion")
-OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry")
+OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry", "ttlSecondsAfterFinished")
 BATCH_FROZEN = ("run", "cycle", "policyVersion", "workers", "source", "verification", "storage", "sandbox.limits")
 """What decides an EnvBatch's verdicts, or where they lie."""
 _PROGRAMS = "self.source.programs"

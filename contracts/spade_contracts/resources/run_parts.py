@@ -26,6 +26,8 @@ from spade_contracts.resources.scalars import NAMES_MESSAGE, Quantity
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
 
+MAX_TTL_SECONDS = 10 * 365 * 86400
+
 if TYPE_CHECKING:
 
     class EnvironmentsPatch(Document):

@@ -13,6 +13,7 @@ from spade_contracts.config.partial import given
 from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.run_parts import (
+    MAX_TTL_SECONDS,
     BootId,
     EngineSpec,
     EnvironmentsPatch,
@@ -97,6 +98,9 @@ class SpadeRunSpec(Document):
     """Raise it to try a failed run again."""
     history: HistorySpec = HistorySpec()
     """Objects kept."""
+    ttl_seconds_after_finished: int | None = Field(default=None, ge=0, le=MAX_TTL_SECONDS)
+    """Delete the run so long after it is Complete or Failed; left out, never. Its storage stays, unless
+    storage.onDelete says otherwise. May change any time."""
     retention: RetentionSpec = RetentionSpec()
     """Storage kept; a change takes hold when the learner starts next."""
 

@@ -89,9 +89,15 @@ async def _do(hands: Hands, action: Action) -> None:
             hands.facts.put(record_of(Kind.DEPLOYMENT, answer))
         case HoldStorage(run, holds):
             await _hold_storage(hands, run, holds=holds)
-        case Remove(record, grace_seconds):
+        case Remove(record, grace_seconds, unchanged):
             meta = record.meta
-            await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
+            version = meta.resource_version if unchanged else None
+            await hands.kube.delete(
+                meta.kind, meta.namespace, meta.name, uid=meta.uid, version=version, grace_seconds=grace_seconds
+            )
+            if unchanged:
+                # Somebody may have been faster; the watch tells.
+                return
             hands.facts.mark_deleting(record, grace_seconds)
         case Admit():
             await _admit(hands, action)

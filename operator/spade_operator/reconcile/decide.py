@@ -10,6 +10,7 @@ from spade_operator.reconcile.causes import trouble
 from spade_operator.reconcile.cleanup import hold_storage
 from spade_operator.reconcile.complete import complete
 from spade_operator.reconcile.engines import engines
+from spade_operator.reconcile.expiry import run_expiry
 from spade_operator.reconcile.history import history
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.learner import learner
@@ -27,6 +28,7 @@ Policy = Callable[[Observed, datetime], Step]
 POLICIES: tuple[Policy, ...] = (
     accept,
     hold_storage,
+    run_expiry,
     history,
     complete,
     restarts,

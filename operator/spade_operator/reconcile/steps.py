@@ -31,6 +31,8 @@ class Remove:
 
     record: Record
     grace_seconds: int | None = None
+    unchanged: bool = False
+    """Only if it is still the version that was decided on."""
 
 
 @dataclass(frozen=True)
