@@ -122,6 +122,8 @@ class LearnerTask(Contract):
     """Newest exported policies that pruning leaves, policy 0 always."""
     keep_checkpoints: int = Field(default=2, ge=1)
     """Newest checkpoints that pruning leaves."""
+    keep_episodes: int | None = Field(default=None, ge=1)
+    """Newest rollouts whose episodes pruning leaves; None: all."""
 
 
 class EngineTask(Contract):

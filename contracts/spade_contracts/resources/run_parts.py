@@ -243,6 +243,9 @@ class RetentionSpec(Document):
     """Newest exported policies kept, policy 0 always."""
     checkpoints: int = Field(default=2, ge=1, le=1000)
     """Newest checkpoints kept."""
+    episodes: int | None = Field(default=None, ge=1, le=100000)
+    """Newest rollouts whose episodes are kept, with tokens and transcripts; left out, all. Those that a replay from the
+    oldest kept checkpoint needs are always kept, and so are returns and outcomes of every rollout."""
 
 
 ImageName = Annotated[str, StringConstraints(min_length=1, max_length=512)]

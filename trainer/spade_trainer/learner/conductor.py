@@ -32,6 +32,7 @@ class Conductor:
     figures: Figures
     keep_policies: int
     keep_checkpoints: int
+    keep_episodes: int | None
 
     def run(self, *, forever: Callable[[], bool] = lambda: True) -> None:
         """Conduct until an error, or until `forever` says no."""
@@ -73,7 +74,12 @@ class Conductor:
         else:
             self.board.change(work=LearnerState.EXPORTING)
             self.group.ask(Command(Kind.CHECKPOINT))
-            retention.prune(self.store, keep_policies=self.keep_policies, keep_checkpoints=self.keep_checkpoints)
+            retention.prune(
+                self.store,
+                keep_policies=self.keep_policies,
+                keep_checkpoints=self.keep_checkpoints,
+                keep_episodes=self.keep_episodes,
+            )
 
     def _step(self, *, last_rollout: bool) -> None:
         """Take the next step and record it, or replay it and compare it with its record."""

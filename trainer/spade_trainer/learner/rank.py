@@ -92,6 +92,7 @@ def _work(settings: Settings, board: Board | None, figures: Figures | None) -> N
         figures,
         keep_policies=settings.task.keep_policies,
         keep_checkpoints=settings.task.keep_checkpoints,
+        keep_episodes=settings.task.keep_episodes,
     ).run()
 
 
