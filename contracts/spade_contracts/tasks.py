@@ -50,6 +50,8 @@ class PrepareTask(Contract):
     run: RunRef
     model_uri: str
     """Empty when the model is a policy of another run."""
+    revision: str | None = None
+    """Commit of a model of the hub."""
     origin: OriginTask | None = None
     method: MethodConfig
 

@@ -180,6 +180,11 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         _grows("retry", _RETRY),
         Rule(
+            "has(self.model.revision) == (has(self.model.uri) && self.model.uri.startsWith('hf:'))",
+            "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
+            field=".model",
+        ),
+        Rule(
             "has(self.model.uri) != has(self.model.fromRun)",
             "spec.model has one source: write either uri or fromRun",
             field=".model",

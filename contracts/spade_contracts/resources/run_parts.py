@@ -85,8 +85,12 @@ class Model(Document):
     """The policy that a run starts from: a model, or a policy of another run."""
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)] | None = None
-    """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
-    at /storage and volumes of `workers.pod` are below /mnt."""
+    """`package:tiny` (shipped with us); a Hugging Face folder: `file:///path`, inside the pods, where run storage is at
+    /storage and volumes of `workers.pod` are below /mnt; or a model of the hub: `hf:ORGANISATION/NAME`, with
+    `revision`."""
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$", max_length=40)] | None = None
+    """Commit of a model of the hub, 40 hexadecimal digits; a branch would mean another model tomorrow. Only, and
+    always, with `hf:`."""
     from_run: FromRun | None = None
     """A policy version of another run of this namespace, in place of `uri`."""
 

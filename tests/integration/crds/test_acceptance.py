@@ -78,6 +78,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"model": {"uri": "package:tiny", "fromRun": {"name": "first"}}},
         "spec.model has one source: write either uri or fromRun",
     ),
+    "a model of the hub without a commit": (
+        {"model": {"uri": "hf:lab/moe"}},
+        "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
+    ),
+    "a branch for a commit": ({"model": {"uri": "hf:lab/moe", "revision": "main"}}, "spec.model.revision"),
     "another namespace's run": ({"model": {"fromRun": {"name": "other/first"}}}, "spec.model.fromRun.name"),
     "a namespace beside the run": (
         {"model": {"fromRun": {"name": "first", "namespace": "other"}}},
