@@ -252,7 +252,7 @@ class RetentionSpec(Document):
     oldest kept checkpoint needs are always kept, and so are returns and outcomes of every rollout."""
 
 
-ImageName = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+ImageName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Images(Document):

@@ -1,7 +1,7 @@
 """No status grows beyond what lists, watches and people can bear: what matters least is told shortly.
 
 Only extreme statuses are touched. In this order: long messages, figures of older rollouts, baselines of few rollouts,
-rare reasons of rejections, whose counts are added up as `other`.
+rare reasons of rejections, whose counts are added up as `other`, the end of what is happening now.
 """
 
 import json
@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 from spade_contracts.resources import Condition, EnvBatchStatus, RolloutJobStatus, SpadeRunStatus
 
 MAX_STATUS_BYTES = 8000
-MESSAGE_BYTES = (1200, 600, 300, 150, 80)
+MESSAGE_BYTES = (1200, 600, 300, 150, 80, 40, 20)
 """Each tried for all messages before anything else is taken."""
 ELLIPSIS = "…"
 OTHER = "other"
+MAX_DOING = 60
+"""Characters of what is happening now, when nothing else can be taken."""
 MAX_TRACKED = 16
 """Pods of a role that a status names, at most."""
 
@@ -39,6 +41,9 @@ def fitted(status: Status) -> Status:
             if len(less) == len(before):
                 break
             status = status.model_copy(update={name: less})
+    doing = getattr(status, "doing", "")
+    if size(status) > MAX_STATUS_BYTES and len(doing) > MAX_DOING:
+        status = status.model_copy(update={"doing": doing[:MAX_DOING]})
     return status
 
 
