@@ -25,6 +25,8 @@ EDITION_ANNOTATION = "spade.dev/edition"
 """On our CustomResourceDefinitions: which edition they are."""
 BATCH_FAMILY_SUFFIX = "-batch"
 """Ends the family's name of a stand-alone EnvBatch. No SpadeRun may be called so, so no child's name is met twice."""
+STORAGE_FINALIZER = "spade.dev/storage"
+"""On a SpadeRun with `storage.onDelete: Delete`: it stays until its folder in run storage is gone."""
 ISOLATED_GATE = "spade.dev/isolated"
 FIELD_MANAGER = "spade-operator"
 

@@ -33,7 +33,8 @@ class RunManifest(Contract):
     namespace: str
     name: str
     model_uri: str
-    """The model at the beginning of it all: of a run that starts from another one's policy, that run's."""
+    """The model at the beginning of it all: of a run that starts from another one's policy, that run's. A model of the
+    hub has its commit behind an `@`."""
     origin: PolicyOrigin | None = None
     method: MethodConfig
     versions: dict[str, str]

@@ -190,6 +190,14 @@ class PrepareResult(Contract):
     corpus_documents: int = 0
 
 
+class CleanupSummary(Contract):
+    """Termination message of the Job that deletes a run's folder."""
+
+    removed: int
+    """Names directly in the folder."""
+    storage_uri: str
+
+
 class WorkerStatus(Contract):
     """A design or play worker's `GET /status`."""
 

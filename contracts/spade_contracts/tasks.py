@@ -50,8 +50,17 @@ class PrepareTask(Contract):
     run: RunRef
     model_uri: str
     """Empty when the model is a policy of another run."""
+    revision: str | None = None
+    """Commit of a model of the hub."""
     origin: OriginTask | None = None
     method: MethodConfig
+
+
+class CleanupTask(Contract):
+    """Delete the run's folder in run storage."""
+
+    kind: Literal["cleanup"] = "cleanup"
+    run: RunRef
 
 
 class DesignTask(Contract):
@@ -101,7 +110,7 @@ class VerifyTask(Contract):
     """DNS name whose A records are the ready sandbox pods."""
 
 
-Task = Annotated[PrepareTask | DesignTask | PlayTask | VerifyTask, Field(discriminator="kind")]
+Task = Annotated[PrepareTask | CleanupTask | DesignTask | PlayTask | VerifyTask, Field(discriminator="kind")]
 
 
 class LearnerTask(Contract):
@@ -119,6 +128,8 @@ class LearnerTask(Contract):
     """Newest exported policies that pruning leaves, policy 0 always."""
     keep_checkpoints: int = Field(default=2, ge=1)
     """Newest checkpoints that pruning leaves."""
+    keep_episodes: int | None = Field(default=None, ge=1)
+    """Newest rollouts whose episodes pruning leaves; None: all."""
 
 
 class EngineTask(Contract):

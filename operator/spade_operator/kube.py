@@ -158,9 +158,28 @@ class Kube:
             query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/strategic-merge-patch+json",
         )  # fmt: skip
 
-    async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete exactly this object, its children in the background; one that is gone already is no error."""
+    async def merge(self, kind: str, namespace: str, name: str, patch: Object) -> Object:
+        """Merge patch of an object of ours; `metadata.uid` and `resourceVersion` in it are the preconditions."""
+        return await self._call(
+            "patch", kind, namespace, name,
+            query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/merge-patch+json",
+        )  # fmt: skip
+
+    async def delete(
+        self,
+        kind: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        version: str | None = None,
+        grace_seconds: int | None = None,
+    ) -> None:
+        """Delete exactly this object, its children in the background; one that is gone already is no error, nor is one
+        that is no longer of `version`."""
         options: Object = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
+        if version is not None:
+            options["preconditions"]["resourceVersion"] = version
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         try:

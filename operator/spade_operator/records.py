@@ -82,6 +82,8 @@ class Meta:
     role: Role | None = None
     rollout: int | None = None
     cycle: int | None = None
+    holds_storage: bool = False
+    """Whether our finalizer keeps it until its folder in run storage is gone."""
 
     @property
     def edition(self) -> str:
@@ -251,6 +253,7 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
         role=_role(marks.get(labels.ROLE)),
         rollout=_number(marks.get(labels.ROLLOUT)),
         cycle=_number(marks.get(labels.CYCLE)),
+        holds_storage=labels.STORAGE_FINALIZER in (meta.get("finalizers") or []),
     )
 
 

@@ -14,7 +14,7 @@ from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.reasons import BatchCondition
-from spade_contracts.resources.run_parts import BootId, Images, Restarts, SandboxSpec, Suspend
+from spade_contracts.resources.run_parts import MAX_TTL_SECONDS, BootId, Images, Restarts, SandboxSpec, Suspend
 from spade_contracts.resources.scalars import Figure, Moment, ObjectName, Uri
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BatchStorage(Document):
 class EnvBatchSpec(Document):
     """What is wanted: one cycle of a run (`run`; the operator makes it), or verdicts on existing programs (`source`).
 
-    Only suspend, retry, restarts, pods and the size of the sandbox pool may change.
+    Only suspend, retry, restarts, ttlSecondsAfterFinished, pods and the size of the sandbox pool may change.
     """
 
     run: ObjectName | None = None
@@ -93,6 +93,9 @@ class EnvBatchSpec(Document):
     """AtBoundary lets work that has begun end and begins none, Now gives the pods back at once. Only with source."""
     retry: int | None = Field(default=None, ge=0, le=1000)
     """Raise it to try a failed batch again. Only with source."""
+    ttl_seconds_after_finished: int | None = Field(default=None, ge=0, le=MAX_TTL_SECONDS)
+    """Delete the batch so long after it is Complete or Failed; left out, never. Its verdicts stay in the claim. Only
+    with source."""
 
     def settings(self) -> VerificationSettings:
         """The gate's settings for the programs of `source`."""

@@ -28,6 +28,8 @@ class RunCondition(StrEnum):
     """All rollouts are trained and proven."""
     FAILED = "Failed"
     """The run has stopped for good; spec.retry tries again."""
+    STORAGE_DELETED = "StorageDeleted"
+    """Of a run that is being deleted with spec.storage.onDelete: Delete. While it is there, the folder is not gone."""
 
 
 class BatchCondition(StrEnum):
@@ -156,6 +158,9 @@ class Reason(StrEnum):
     EDITION_DIFFERS = "EditionDiffers"
     """The API server's CustomResourceDefinitions are of another edition than the operator; nothing is done until they
     agree."""
+    # StorageDeleted
+    DELETING = "Deleting"
+    """The run's folder in run storage is being emptied, once its pods are gone."""
     # Verified
     JUDGING = "Judging"
     """The programs are being verified."""

@@ -124,7 +124,10 @@ METHOD_FIELDS = {
     "play": "spec.play",
     "rewards": "spec.rewards",
     "switches": "spec.switches",
-    "storage": "spec.storage",
+    "storage.claimName": "spec.storage.claimName",
+    "storage.size": "spec.storage.size",
+    "storage.storageClassName": "spec.storage.storageClassName",
+    "storage.accessMode": "spec.storage.accessMode",
     "learner.nodes": "spec.learner.nodes",
     "learner.ranksPerNode": "spec.learner.ranksPerNode",
     "learner.parallelism": "spec.learner.parallelism",
@@ -214,6 +217,10 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         _divisible(_EXPERT, "expert x pipeline"),
     ),
     "spec.model": (
+        Rule(
+            "has(self.revision) == (has(self.uri) && self.uri.startsWith('hf:'))",
+            "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
+        ),
         Rule("has(self.uri) != has(self.fromRun)", "spec.model has one source: write either uri or fromRun"),
     ),
     "spec.environments.skills": (
@@ -232,7 +239,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
     **below("spec.sandbox.pod", SANDBOX_POD_RULES),
 }
 OF_A_RUN = ("cycle", "policyVersion")
-OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry")
+OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry", "ttlSecondsAfterFinished")
 BATCH_FROZEN = ("run", "cycle", "policyVersion", "workers", "source", "verification", "storage", "sandbox.limits")
 """What decides an EnvBatch's verdicts, or where they lie."""
 _PROGRAMS = "self.source.programs"

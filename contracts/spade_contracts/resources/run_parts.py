@@ -26,6 +26,8 @@ from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantit
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
 
+MAX_TTL_SECONDS = 10 * 365 * 86400
+
 if TYPE_CHECKING:
 
     class EnvironmentsPatch(Document):
@@ -83,8 +85,12 @@ class Model(Document):
     """The policy that a run starts from: a model, or a policy of another run."""
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1024)] | None = None
-    """`package:tiny` (shipped with us) or a Hugging Face folder: `file:///path`, inside the pods, where run storage is
-    at /storage and volumes of `workers.pod` are below /mnt."""
+    """`package:tiny` (shipped with us); a Hugging Face folder: `file:///path`, inside the pods, where run storage is at
+    /storage and volumes of `workers.pod` are below /mnt; or a model of the hub: `hf:ORGANISATION/NAME`, with
+    `revision`."""
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$", max_length=40)] | None = None
+    """Commit of a model of the hub, 40 hexadecimal digits; a branch would mean another model tomorrow. Only, and
+    always, with `hf:`."""
     from_run: FromRun | None = None
     """A policy version of another run of this namespace, in place of `uri`."""
 
@@ -216,8 +222,18 @@ class AccessMode(StrEnum):
     READ_WRITE_MANY = "ReadWriteMany"
 
 
+class OnDelete(StrEnum):
+    """What becomes of a run's folder in run storage when the run is deleted."""
+
+    RETAIN = "Retain"
+    DELETE = "Delete"
+
+
 class StorageSpec(Document):
-    """Where run storage is: an existing claim, or one that the operator makes and keeps."""
+    """Where run storage is: an existing claim, or one that the operator makes and keeps.
+
+    A stand-alone EnvBatch's is never deleted.
+    """
 
     claim_name: ObjectName | None = None
     """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
@@ -227,6 +243,9 @@ class StorageSpec(Document):
     """Its class; left out, the cluster's default."""
     access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
     """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
+    on_delete: OnDelete = OnDelete.RETAIN
+    """Delete empties the run's folder when the run is deleted; the claim stays. May change any time, also while the
+    run is being deleted."""
 
 
 class WorkersSpec(Document):
@@ -258,9 +277,12 @@ class RetentionSpec(Document):
     """Newest exported policies kept, policy 0 always."""
     checkpoints: int = Field(default=2, ge=1, le=1000)
     """Newest checkpoints kept."""
+    episodes: int | None = Field(default=None, ge=1, le=100000)
+    """Newest rollouts whose episodes are kept, with tokens and transcripts; left out, all. Those that a replay from the
+    oldest kept checkpoint needs are always kept, and so are returns and outcomes of every rollout."""
 
 
-ImageName = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+ImageName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Images(Document):

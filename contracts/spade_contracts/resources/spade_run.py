@@ -14,6 +14,7 @@ from spade_contracts.resources import colocation
 from spade_contracts.resources.columns import AGE, Column
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.run_parts import (
+    MAX_TTL_SECONDS,
     BootId,
     EngineSpec,
     EnvironmentsPatch,
@@ -94,13 +95,16 @@ class SpadeRunSpec(Document):
     workers: WorkersSpec = WorkersSpec()
     """Worker Jobs."""
     storage: StorageSpec = StorageSpec()
-    """Run storage. Immutable."""
+    """Run storage. Immutable, except onDelete."""
     suspend: Suspend = Suspend.NEVER
     """AtBoundary gives the pods back after the rollout in work, Now at once."""
     retry: int = Field(default=0, ge=0, le=1000)
     """Raise it to try a failed run again."""
     history: HistorySpec = HistorySpec()
     """Objects kept."""
+    ttl_seconds_after_finished: int | None = Field(default=None, ge=0, le=MAX_TTL_SECONDS)
+    """Delete the run so long after it is Complete or Failed; left out, never. Its storage stays, unless
+    storage.onDelete says otherwise. May change any time."""
     retention: RetentionSpec = RetentionSpec()
     """Storage kept; a change takes hold when the learner starts next."""
 

@@ -27,6 +27,7 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
         colocated=colocated,
         keep_policies=run.spec.retention.policies,
         keep_checkpoints=run.spec.retention.checkpoints,
+        keep_episodes=run.spec.retention.episodes,
     )
     # A lone pod needs no name of its own, and no DNS to find itself.
     master = "127.0.0.1" if wanted.nodes == 1 else f"{name}-0.{service}"

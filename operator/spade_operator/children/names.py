@@ -53,6 +53,11 @@ def prepare_job_name(run: str, attempt: int = 0) -> str:
     return child_name(run, Role.PREPARE, *([f"a{attempt}"] if attempt else []))
 
 
+def cleanup_job_name(run: str) -> str:
+    """The Job that deletes the run's folder in run storage."""
+    return child_name(run, "cleanup")
+
+
 def learner_job_name(run: str, attempt: int) -> str:
     """The learner's Indexed Job; the whole group is replaced under the next attempt's name."""
     return child_name(run, Role.LEARNER, f"a{attempt}")

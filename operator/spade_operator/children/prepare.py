@@ -11,6 +11,8 @@ from spade_operator.children.site import Site
 from spade_operator.children.workloads import indexed_job
 
 BACKOFF_LIMIT = 2
+ONLINE = {"HF_HUB_OFFLINE": "0"}
+"""Nothing else of a run ever asks the hub: policy 0 is in run storage from then on."""
 
 
 def prepare_job(run: Run, site: Site, attempt: int = 0, origin: Origin | None = None) -> list[Manifest]:
@@ -18,6 +20,7 @@ def prepare_job(run: Run, site: Site, attempt: int = 0, origin: Origin | None = 
     task = PrepareTask(
         run=run.owner.ref,
         model_uri=run.spec.model.uri or "",
+        revision=run.spec.model.revision,
         origin=origin.task(run.owner) if origin is not None else None,
         method=run.spec.method(),
     )
@@ -26,6 +29,7 @@ def prepare_job(run: Run, site: Site, attempt: int = 0, origin: Origin | None = 
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.workers.main", "prepare"),
         ports={},
+        environment=ONLINE if run.spec.model.revision is not None else {},
         volumes=(*volumes.scratch("4Gi"), volumes.storage(run.owner), *of_others, volumes.task_file()),
     )
     template = pods.pod_template(

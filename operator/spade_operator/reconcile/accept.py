@@ -1,5 +1,6 @@
 """Is the spec one that can run? What a deeper look at model and corpus finds is prepare's part of the condition."""
 
+import re
 from datetime import datetime
 from posixpath import normpath
 
@@ -14,8 +15,11 @@ from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
 PACKAGE = "package:"
+HUB = "hf:"
 SCHEMES = (PACKAGE, "file:///")
 """What we ship, and what lies in run storage."""
+READABLE = "Write package:NAME or file:///PATH; a model may be hf:ORGANISATION/NAME too."
+HUB_MODEL = re.compile(r"hf:[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 class NotSupported(InvalidInput):
@@ -27,14 +31,21 @@ def check(spec: SpadeRunSpec) -> None:
     method = spec.method()
     if (spec.model.uri is None) == (spec.model.from_run is None):
         raise InvalidInput("spec.model", "must have one source", remedy="Write either uri or fromRun.")
+    if (spec.model.revision is not None) != (spec.model.uri or "").startswith(HUB):
+        remedy = "Write its commit, 40 hexadecimal digits, with hf: and only with it."
+        raise InvalidInput("spec.model.revision", "is the commit of a model of the hub", remedy=remedy)
     for where, uri in (
         ("spec.model.uri", spec.model.uri),
         ("spec.environments.corpus.uri", method.environments.corpus.uri),
     ):
-        if uri is None:
+        if uri is None or (where == "spec.model.uri" and HUB_MODEL.fullmatch(uri)):
             continue
         if not uri.startswith(SCHEMES):
-            raise InvalidInput(where, f"{uri!r} cannot be read", remedy="Write package:NAME or file:///PATH.")
+            raise InvalidInput(
+                where,
+                f"{uri!r} cannot be read",
+                remedy=READABLE,
+            )
         _check_no_secret(where, uri, spec.workers.pod)
     longest = spec.engine.args.get("max-model-len", "")
     if longest.isascii() and longest.isdigit() and int(longest) < method.play.context_tokens:

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from spade_contracts.errors import InfrastructureFault
-from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, ROLE, RUN, VERSION, Role
+from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, ROLE, RUN, STORAGE_FINALIZER, VERSION, Role
 from spade_contracts.resources import Condition, EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.tokens import Door, derive_token
 from spade_operator.children.site import Site
@@ -34,6 +34,7 @@ from spade_operator.reconcile.steps import (
     Apply,
     Create,
     FetchLog,
+    HoldStorage,
     Remove,
     Scale,
     SetDeletionCost,
@@ -98,9 +99,17 @@ async def _do(hands: Hands, action: Action) -> None:
             wanted: Object = {"metadata": {"uid": meta.uid}, "spec": {"replicas": replicas}}
             answer = await hands.kube.patch(Kind.DEPLOYMENT, meta.namespace, meta.name, wanted)
             hands.facts.put(record_of(Kind.DEPLOYMENT, answer))
-        case Remove(record, grace_seconds):
+        case HoldStorage(run, holds):
+            await _hold_storage(hands, run, holds=holds)
+        case Remove(record, grace_seconds, unchanged):
             meta = record.meta
-            await hands.kube.delete(meta.kind, meta.namespace, meta.name, uid=meta.uid, grace_seconds=grace_seconds)
+            version = meta.resource_version if unchanged else None
+            await hands.kube.delete(
+                meta.kind, meta.namespace, meta.name, uid=meta.uid, version=version, grace_seconds=grace_seconds
+            )
+            if unchanged:
+                # Somebody may have been faster; the watch tells.
+                return
             hands.facts.mark_deleting(record, grace_seconds)
         case Admit():
             await _admit(hands, action)
@@ -164,6 +173,24 @@ def _learn(hands: Hands, manifest: Object, answer: Object) -> Record:
     record = record_of(Kind(manifest["kind"]), answer)
     hands.facts.put(record)
     return record
+
+
+async def _hold_storage(hands: Hands, run: RunRecord, *, holds: bool) -> None:
+    """Other finalizers stay. A run that went, or lacks ours already, is no error."""
+    meta = run.meta
+    try:
+        found = await hands.kube.get(meta.kind, meta.namespace, meta.name)
+        others = [name for name in found["metadata"].get("finalizers") or [] if name != STORAGE_FINALIZER]
+        patch: Object = {
+            "metadata": {
+                "uid": meta.uid,
+                "resourceVersion": found["metadata"]["resourceVersion"],
+                "finalizers": [*others, *([STORAGE_FINALIZER] if holds else [])],
+            }
+        }
+        hands.facts.put(record_of(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch)))
+    except NotFound:
+        return
 
 
 async def _admit(hands: Hands, action: Admit) -> None:

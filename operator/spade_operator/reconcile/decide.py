@@ -7,8 +7,10 @@ from datetime import datetime
 from spade_contracts.resources import Reason, SpadeRunStatus
 from spade_operator.reconcile.accept import accept
 from spade_operator.reconcile.causes import trouble
+from spade_operator.reconcile.cleanup import hold_storage
 from spade_operator.reconcile.complete import complete
 from spade_operator.reconcile.engines import engines
+from spade_operator.reconcile.expiry import run_expiry
 from spade_operator.reconcile.history import history
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.learner import learner
@@ -25,6 +27,8 @@ from spade_operator.reconcile.weights import weights
 Policy = Callable[[Observed, datetime], Step]
 POLICIES: tuple[Policy, ...] = (
     accept,
+    hold_storage,
+    run_expiry,
     history,
     complete,
     restarts,

@@ -1,7 +1,8 @@
 """No status grows beyond what lists, watches and people can bear: what matters least is told shortly.
 
 Only extreme statuses are touched. In this order: long messages, figures of older rollouts, baselines of few rollouts,
-rare reasons of rejections, whose counts are added up as `other`, and what is left of messages.
+rare reasons of rejections, whose counts are added up as `other`, what is left of messages, and the end of what is
+happening now.
 """
 
 import json
@@ -13,11 +14,13 @@ from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus, SpadeRun
 MAX_STATUS_BYTES = 8000
 MESSAGE_BYTES = (1200, 600, 300, 150, 80)
 """Each tried for all messages before anything else is taken."""
-LAST_MESSAGE_BYTES = 40
+LAST_MESSAGE_BYTES = 20
 """What is left of messages when nothing else could be taken."""
 ELLIPSIS = "…"
 OTHER = "other"
-MAX_TRACKED = 16
+MAX_DOING = 60
+"""Characters of what is happening now, when nothing else can be taken."""
+MAX_TRACKED = 12
 """Pods of a role that a status names, at most."""
 
 Status = TypeVar("Status", SpadeRunStatus, EnvBatchStatus, RolloutJobStatus)
@@ -40,7 +43,12 @@ def fitted(status: Status) -> Status:
             if len(less) == len(before):
                 break
             status = status.model_copy(update={name: less})
-    return status if size(status) <= MAX_STATUS_BYTES else _with_messages(status, LAST_MESSAGE_BYTES)
+    if size(status) > MAX_STATUS_BYTES:
+        status = _with_messages(status, LAST_MESSAGE_BYTES)
+    doing = getattr(status, "doing", "")
+    if size(status) > MAX_STATUS_BYTES and len(doing) > MAX_DOING:
+        status = status.model_copy(update={"doing": doing[:MAX_DOING]})
+    return status
 
 
 def tracked(restarts: Mapping[str, int]) -> dict[str, int]:

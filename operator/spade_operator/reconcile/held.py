@@ -1,6 +1,6 @@
 """What is said of an object while the API server's definitions are of another edition than the operator.
 
-One condition is applied and nothing else: a whole status could lose fields that only one of the two editions knows.
+One condition is set and nothing else: a whole status could lose fields that only one of the two editions knows.
 """
 
 from datetime import datetime

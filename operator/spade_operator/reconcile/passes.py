@@ -10,15 +10,17 @@ from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands, act, write_condition, write_status
+from spade_operator.reconcile.cleanup import cleanup
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.held import held
-from spade_operator.reconcile.observe import observe, observe_pool
+from spade_operator.reconcile.observe import Observed, observe, observe_pool
 from spade_operator.reconcile.pool import decide_pool
 from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
-from spade_operator.reconcile.steps import Action
+from spade_operator.reconcile.status import joined
+from spade_operator.reconcile.steps import Action, HoldStorage
 from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord, record_of
 
 CONFLICT_SECONDS = 0.05
@@ -85,6 +87,8 @@ async def reconcile(shop: Shop, key: Key) -> float | None:
 async def _run(shop: Shop, key: Key) -> float | None:
     hands = shop.hands
     seen = observe(hands.facts, hands.site, key.namespace, key.name)
+    if seen is not None and seen.run.meta.deleting and seen.run.meta.holds_storage:
+        return await _cleaned(shop, seen)
     if seen is None or seen.run.meta.deleting:
         return await _gone(shop, key)
     decision = decide(seen, hands.clock())
@@ -101,6 +105,17 @@ async def _run(shop: Shop, key: Key) -> float | None:
         for concerned in (key, *child_keys(hands.facts, key)):
             shop.queue.add(concerned)
     return _earlier(decision.wake_after_seconds, AFTER_ACTIONS_SECONDS if decision.actions else None)
+
+
+async def _cleaned(shop: Shop, seen: Observed) -> float | None:
+    """A deleted run whose folder in run storage goes with it."""
+    hands, now = shop.hands, shop.hands.clock()
+    step = cleanup(seen, now)
+    await act(hands, step.actions)
+    status = joined(seen.status, [step], seen.run.meta.generation, now)
+    if step.conditions and status != seen.status:
+        await write_status(hands, seen.run, status)
+    return _earlier(step.wake_after_seconds, AFTER_ACTIONS_SECONDS if step.actions else None)
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:
@@ -154,6 +169,10 @@ async def _ending(shop: Shop, key: Key) -> None:
     """Nothing can be made in the namespace any more: the pods go at once, and then nothing is done until it is gone."""
     if key == run_key(key.namespace, key.run):
         await act(shop.hands, releases(_ours(shop, key)))
+        run = shop.hands.facts.run(key.namespace, key.run)
+        if run is not None and run.meta.holds_storage:
+            # No Job can be made there any more, and the claim goes with the namespace.
+            await act(shop.hands, (HoldStorage(run, holds=False),))
 
 
 def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:

@@ -12,6 +12,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import BatchCondition, ConditionStatus, EnvBatchStatus, Reason, Suspend
 from spade_contracts.resources.run_parts import Restarts
 from spade_operator.children.names import verify_job_name
+from spade_operator.reconcile.expiry import pool_expiry
 from spade_operator.reconcile.ground import ground
 from spade_operator.reconcile.isolation import isolation
 from spade_operator.reconcile.last_words import POOL_PARTS, anew, last_words, resumed, told
@@ -37,7 +38,7 @@ def decide_pool(seen: ObservedPool, now: datetime) -> tuple[tuple[Action, ...], 
 
 
 def _steps(seen: ObservedPool, now: datetime) -> Iterator[Step]:
-    for policy in (_end, _suspend, _ground, sandboxes):
+    for policy in (pool_expiry, _end, _suspend, _ground, sandboxes):
         step = policy(seen, now)
         yield step
         if step.blocks:

@@ -8,7 +8,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import BatchCondition, ConditionStatus, Phase, Reason, RunCondition
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.manifests import Manifest
-from spade_operator.records import DeploymentRecord, PodRecord, Record
+from spade_operator.records import DeploymentRecord, PodRecord, Record, RunRecord
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Remove:
 
     record: Record
     grace_seconds: int | None = None
+    unchanged: bool = False
+    """Only if it is still the version that was decided on."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ class Scale:
 
     deployment: DeploymentRecord
     replicas: int
+
+
+@dataclass(frozen=True)
+class HoldStorage:
+    """Set, or take away, the finalizer that keeps a run until its folder in run storage is gone."""
+
+    run: RunRecord
+    holds: bool
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ class FetchLog:
     previous: bool
 
 
-Action = Create | Apply | Scale | Remove | Admit | SetDeletionCost | SetTarget | FetchLog
+Action = Create | Apply | Scale | HoldStorage | Remove | Admit | SetDeletionCost | SetTarget | FetchLog
 
 
 @dataclass(frozen=True)

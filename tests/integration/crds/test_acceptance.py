@@ -78,6 +78,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"model": {"uri": "package:tiny", "fromRun": {"name": "first"}}},
         "spec.model has one source: write either uri or fromRun",
     ),
+    "a model of the hub without a commit": (
+        {"model": {"uri": "hf:lab/moe"}},
+        "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
+    ),
+    "a branch for a commit": ({"model": {"uri": "hf:lab/moe", "revision": "main"}}, "spec.model.revision"),
     "another namespace's run": ({"model": {"fromRun": {"name": "other/first"}}}, "spec.model.fromRun.name"),
     "a namespace beside the run": (
         {"model": {"fromRun": {"name": "first", "namespace": "other"}}},
@@ -204,7 +209,10 @@ METHOD_CHANGES: dict[str, tuple[Any, Any]] = {
     "play": ({"maxTurns": 4}, {"maxTurns": 5}),
     "rewards": ({"plateauWeight": 0.5}, {"plateauWeight": 0.6}),
     "switches": ({"boxedAction": "First"}, {"boxedAction": "Last"}),
-    "storage": ({"size": "1Gi"}, {"size": "2Gi"}),
+    "storage.size": ("1Gi", "2Gi"),
+    "storage.claimName": ("one", "two"),
+    "storage.storageClassName": ("one", "two"),
+    "storage.accessMode": ("ReadWriteOnce", "ReadWriteMany"),
     "learner.nodes": (1, 2),
     "learner.ranksPerNode": (1, 2),
     "learner.parallelism": ({"expert": 1}, {"context": 2}),
@@ -214,7 +222,10 @@ METHOD_CHANGES: dict[str, tuple[Any, Any]] = {
     "sandbox.limits": ({"cpuSeconds": 5}, {"cpuSeconds": 6}),
 }
 """Fields of the method with two values each; runs here have two ranks, so that every layout fits."""
-ALWAYS_PRESENT = {"profile", "model", "storage", "learner.nodes", "learner.ranksPerNode", "learner.parallelism"}
+ALWAYS_PRESENT = {
+    "profile", "model", "storage.size", "storage.accessMode", "learner.nodes", "learner.ranksPerNode",
+    "learner.parallelism",
+}  # fmt: skip
 
 
 def with_field(manifest: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -275,6 +286,8 @@ def test_the_same_yaml_twice_changes_nothing(api_server: ApiServer) -> None:
         ("workers.play", 2),
         ("history.rolloutJobs", 1),
         ("retention.policies", 5),
+        ("storage.onDelete", "Delete"),
+        ("ttlSecondsAfterFinished", 60),
         ("retry", 1),
     ],
 )

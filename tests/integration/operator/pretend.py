@@ -220,6 +220,10 @@ class PretendCluster:
         if death is not None and age >= death.age_seconds:
             self.world.deaths = tuple(d for d in self.world.deaths if d is not death)
             await (self.evict(pod) if death.evicted else self.kill(pod))
+        elif pod.role == "prepare" and pod.task["kind"] == "cleanup":
+            where = pod.task["run"]["storage_uri"]
+            await self._ended(pod, 1 if self.world.fail_cleanup else 0, where)
+            self.world.cleaned += [] if self.world.fail_cleanup else [where]
         elif pod.role == "prepare":
             message = PrepareResult(
                 accepted=self.world.accepted, reason="" if self.world.accepted else "ModelNotMoe",

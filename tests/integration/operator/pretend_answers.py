@@ -84,6 +84,10 @@ class World:
     """What plays come to from now on."""
     false_accepts: int = 0
     """Known bad programs that the gate of design workers lets through."""
+    fail_cleanup: bool = False
+    """No folder of a deleted run can be deleted."""
+    cleaned: list[str] = field(default_factory=list)
+    """URIs of folders that were."""
     hold_play: bool = False
     """Play and verify workers do not finish."""
     sessions_open: int = 2

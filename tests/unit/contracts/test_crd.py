@@ -154,12 +154,12 @@ def test_every_field_of_the_spec_is_the_methods_or_may_change() -> None:
     changeable = {
         "rollouts", "suspend", "retry", "history", "retention", "engine.replicas", "sandbox.minPods", "sandbox.maxPods",
         "sandbox.sparePods", "sandbox.sessionsPerPod", "sandbox.quietSeconds", "sandbox.autoscaling", "workers.design",
-        "workers.play",
+        "workers.play", "storage.onDelete", "ttlSecondsAfterFinished",
     }  # fmt: skip
     while_paused = {field.removeprefix("spec.") for field in POD_FIELDS}
     budgets = {f"{role}.restarts" for role in ("learner", "engine", "sandbox", "workers")}
     known = set(METHOD_FIELDS) | changeable | while_paused | budgets
-    nested = {"learner", "engine", "sandbox", "workers"}
+    nested = {"learner", "engine", "sandbox", "workers", "storage"}
     paths = {
         path
         for path, _ in fields(spec)

@@ -48,8 +48,12 @@ class Server:
         await self._write(f"patch {part}", patch)
         return self._stored({"metadata": {"name": name, "namespace": namespace, **patch["metadata"]}})
 
-    async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
-        await self._write("delete", {"metadata": {"name": name, "uid": uid, "grace": grace_seconds}})
+    async def delete(
+        self, kind: str, namespace: str, name: str, *, uid: str, version: str | None = None,
+        grace_seconds: int | None = None,
+    ) -> None:  # fmt: skip
+        what = {"name": name, "uid": uid, "grace": grace_seconds} | ({} if version is None else {"version": version})
+        await self._write("delete", {"metadata": what})
 
     async def get(self, kind: str, namespace: str, name: str) -> Object:
         fresh: Object = {"metadata": {"name": name, "namespace": namespace, "generation": 2}}
@@ -188,3 +192,16 @@ async def test_size_of_a_pool_is_promised_to_nobody_else_while_it_is_written() -
     known.facts.put(p.run_record())
     await act(known, (Apply(manifest),))
     assert seen == [3]
+
+
+async def test_object_whose_time_is_over_is_deleted_only_if_nobody_changed_it_meanwhile() -> None:
+    server = Server()
+    able = hands(server)
+    run = p.run_record()
+    able.facts.put(run)
+    await act(able, (Remove(run, unchanged=True),))
+    ((verb, what),) = server.writes
+    assert (verb, what["metadata"]["version"]) == ("delete", run.meta.resource_version)
+    known = able.facts.run("default", p.RUN)
+    assert known is not None
+    assert not known.meta.deleting, "the API server may have refused; its watch tells"

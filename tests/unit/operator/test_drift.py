@@ -71,7 +71,16 @@ class Cluster(Server):
         more = {"uid": f"uid-{self._uid}", "resourceVersion": str(known["version"]), "managedFields": entries}
         return {**what, "metadata": what["metadata"] | more | ({"generation": number} if number else {})}
 
-    async def delete(self, kind: str, namespace: str, name: str, *, uid: str, grace_seconds: int | None = None) -> None:
+    async def delete(
+        self,
+        kind: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        version: str | None = None,
+        grace_seconds: int | None = None,
+    ) -> None:
         self.drop()
 
     def edit(self) -> None:

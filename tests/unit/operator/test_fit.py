@@ -23,7 +23,7 @@ from spade_contracts.resources import (
     SpadeRunStatus,
 )
 from spade_contracts.resources.env_batch import MutationScores
-from spade_contracts.resources.run_parts import Restarts
+from spade_contracts.resources.run_parts import Images, Restarts
 from spade_contracts.resources.spade_run import LearnableBaseline, RolloutFigures
 from spade_contracts.statuses import Outcome, ProofResult
 from spade_contracts.verdicts import REASONS, VerifierFailure
@@ -50,6 +50,7 @@ CANARIES = {"good": MANY, "bad": MANY} | {
     f"{error}/{stage}": MANY for error in (FALSE_ACCEPTS, FALSE_REJECTS) for stage in REASONS
 }
 ADMITTED = {f"{POD[:-5]}{number:05}": "b" * 16 for number in range(MAX_TRACKED)}
+IMAGES = Images(sandbox="i" * 200, worker="i" * 200, trainer="i" * 200)
 RESTARTS = {str(role): Restarts(since_progress=1000, total=MANY) for role in (*READINESS, Role.WORKER)}
 
 
@@ -77,7 +78,7 @@ def largest_run() -> SpadeRunStatus:
         rollouts=(figures,) * KEPT_ROLLOUTS, stage_started=dict.fromkeys(Stage, TIME), restarts=RESTARTS,
         learner_attempt=99_999, admitted=ADMITTED, engine_restarts_seen=dict.fromkeys(ADMITTED, 1000),
         quiet_since=TIME, handled_retry=1000, storage_uri=URI, started_at=TIME, finished_at=TIME,
-        conditions=conditions(RunCondition),
+        conditions=conditions(RunCondition), images=IMAGES,
     )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def largest_batch() -> EnvBatchStatus:
         observed_generation=MANY, doing="d" * 256, requested=MANY, attempts=MANY, accepted=MANY, rejected=VERDICTS,
         canaries=CANARIES, valid_per_attempt="0.333", mutation_scores=scores, diversity="0.333", seconds="1234567.8",
         tokens=MANY**2, storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
-        handled_retry=1000, started_at=TIME, finished_at=TIME, conditions=conditions(BatchCondition),
+        handled_retry=1000, started_at=TIME, finished_at=TIME, conditions=conditions(BatchCondition), images=IMAGES,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from tests.support import pictures as p
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import RunCondition, SpadeRunStatus
+from spade_operator.children.engine import engine_deployment
 from spade_operator.children.prepare import prepare_job
 from spade_operator.facts import Facts
 from spade_operator.reconcile.accept import check
@@ -90,6 +91,37 @@ def test_what_cannot_be_had_is_told_and_looked_for_again(picture: Observed, reas
     assert (status, why) == ("False", reason)
     assert words in message
     assert step.wake_after_seconds is not None
+
+
+def test_only_preparation_of_a_model_of_the_hub_may_ask_the_hub() -> None:
+    pinned = {"model": {"uri": "hf:lab/moe", "revision": "a" * 40}}
+    for model, offline in ((pinned, "0"), ({}, "1")):
+        run = p.run_record(**model)
+        assert run.spec is not None
+        check(run.spec)
+        parent = p.seen(run).parent
+        (manifest,) = prepare_job(parent, p.SITE)
+        variables = {v["name"]: v.get("value") for v in manifest["spec"]["template"]["spec"]["containers"][0]["env"]}
+        assert variables["HF_HUB_OFFLINE"] == offline
+    (engine,) = engine_deployment(p.seen(p.run_record(**pinned)).parent, p.SITE, 1)
+    variables = {v["name"]: v.get("value") for v in engine["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert variables["HF_HUB_OFFLINE"] == "1"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"uri": "hf:lab/moe"},
+        {"uri": "package:tiny", "revision": "a" * 40},
+        {"uri": "hf:lab", "revision": "a" * 40},
+        {"uri": "hf:../x/y", "revision": "a" * 40},
+    ],
+)
+def test_model_of_the_hub_has_an_organisation_a_name_and_a_commit(model: dict[str, str]) -> None:
+    run = p.run_record(model=model)
+    assert run.spec is not None
+    with pytest.raises(InvalidInput, match=r"spec\.model"):
+        check(run.spec)
 
 
 def test_run_that_starts_from_a_model_mounts_no_other_claim() -> None:

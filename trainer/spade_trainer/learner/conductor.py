@@ -33,6 +33,7 @@ class Conductor:
     figures: Figures
     keep_policies: int
     keep_checkpoints: int
+    keep_episodes: int | None
     neighbours: Neighbours | None = None
     """Engines on the same devices; None: the learner has its devices for itself."""
 
@@ -78,7 +79,12 @@ class Conductor:
         else:
             self.board.change(work=LearnerState.EXPORTING)
             self.group.ask(Command(Kind.CHECKPOINT))
-            retention.prune(self.store, keep_policies=self.keep_policies, keep_checkpoints=self.keep_checkpoints)
+            retention.prune(
+                self.store,
+                keep_policies=self.keep_policies,
+                keep_checkpoints=self.keep_checkpoints,
+                keep_episodes=self.keep_episodes,
+            )
             if self.neighbours is not None:
                 # The engines sleep now, whatever they were proven at: publishing wakes them and has them proven.
                 self.board.change(assignment=None)

@@ -100,6 +100,7 @@ def _work(settings: Settings, board: Board | None, figures: Figures | None) -> N
         keep_policies=settings.task.keep_policies,
         keep_checkpoints=settings.task.keep_checkpoints,
         neighbours=Neighbours(engine_clients(settings)) if settings.task.colocated else None,
+        keep_episodes=settings.task.keep_episodes,
     ).run()
 
 

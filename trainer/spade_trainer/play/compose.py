@@ -20,7 +20,7 @@ def finished_parts(store: Store, rollout: int) -> dict[int, str]:
     """Part files of a rollout by slot; of several attempts the earliest counts."""
     parts: dict[int, str] = {}
     for name in names(store, layout.rollout_folder(rollout)):
-        if name.startswith("episodes-s"):
+        if layout.is_episodes_part(name):
             parts.setdefault(layout.part_slot(name), name)
     return parts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spade_contracts.manifests import RolloutManifest
 from spade_contracts.statuses import Outcome
 from spade_trainer.store import layout
-from spade_trainer.store.objects import Store, create, read_bytes
+from spade_trainer.store.objects import Store, create, exists, read_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,6 +152,13 @@ def read_part(store: Store, rollout: int, name: str) -> tuple[Episode, ...]:
 def read_episodes(store: Store, manifest: RolloutManifest) -> tuple[Episode, ...]:
     """All episodes of a finished rollout, by slot, unhinted first, by play."""
     return tuple(episode for name in manifest.episodes for episode in read_part(store, manifest.rollout, name))
+
+
+def read_kept_episodes(store: Store, manifest: RolloutManifest) -> tuple[Episode, ...]:
+    """The same of a rollout whose episodes may have been removed by retention: those that are left."""
+    folder = layout.rollout_folder(manifest.rollout)
+    left = tuple(name for name in manifest.episodes if exists(store, f"{folder}/{name}"))
+    return read_episodes(store, manifest.model_copy(update={"episodes": left}))
 
 
 def parquet_bytes(rows: Iterable[dict[str, Any]], schema: "pa.Schema") -> bytes:

@@ -90,6 +90,11 @@ def episodes_part(slot: int, attempt: int) -> str:
     return f"episodes-s{slot:03d}-a{attempt:02d}.parquet"
 
 
+def is_episodes_part(name: str) -> bool:
+    """Whether a file of a rollout's folder is such a part."""
+    return name.startswith("episodes-s") and name.endswith(".parquet")
+
+
 def part_slot(name: str) -> int:
     """The slot in the name of a design or episodes part, or the chunk in that of a judged one."""
     return int(name.split("-")[1].removeprefix("s"))

@@ -1,4 +1,4 @@
-"""`spade-worker prepare | design | play | verify | beacon`: the processes of the Jobs, and the beacon.
+"""`spade-worker prepare | cleanup | design | play | verify | beacon`: the processes of the Jobs, and the beacon.
 
 Exit codes: 0 the task is done (a refused preparation too: its result says so); 1 infrastructure failed, trying again
 can help; 2 it cannot; 3 run storage is full. The termination message is the task's summary as JSON, also after a
@@ -25,7 +25,7 @@ from spade_contracts.exit_codes import ExitCode
 from spade_contracts.isolation import TARGETS_PATH
 from spade_contracts.ports import ENGINE_DATA
 from spade_contracts.statuses import DesignSummary, PlaySummary, VerifySummary
-from spade_contracts.tasks import DesignTask, PlayTask, PrepareTask, Task, VerifyTask
+from spade_contracts.tasks import CleanupTask, DesignTask, PlayTask, PrepareTask, Task, VerifyTask
 from spade_trainer.store.room import StorageFull, storage_full
 from spade_trainer.workers.surroundings import Surroundings, from_environment, leave_message, read_task
 
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one process; returns its exit code."""
     defaults = from_environment()
     parser = argparse.ArgumentParser(prog="spade-worker", description=__doc__)
-    parser.add_argument("role", choices=("prepare", "design", "play", "verify", "beacon"))
+    parser.add_argument("role", choices=("prepare", "cleanup", "design", "play", "verify", "beacon"))
     parser.add_argument("--task", type=Path, default=defaults.task, help="the task, as JSON")
     parser.add_argument("--tokens", type=Path, default=defaults.tokens, help="folder with one token file per door")
     parser.add_argument("--index", type=int, default=defaults.index, help="which worker of the Job this is")
@@ -107,6 +107,10 @@ def _done(task: Task, around: Surroundings) -> BaseModel:
         from spade_trainer.workers.prepare import prepare
 
         return prepare(task)
+    if isinstance(task, CleanupTask):
+        from spade_trainer.workers.cleanup import cleanup
+
+        return cleanup(task)
     return _loop(_with_status(task, around))
 
 

@@ -53,7 +53,7 @@ def resolve_model(uri: str) -> Path:
             raise Refused(Reason.MODEL_NOT_FOUND, "model.uri", f"{uri} is not shipped", remedy="Use package:tiny.")
         return folder
     if parts.scheme in ("hf", "s3"):
-        remedy = "Download the model into run storage and name its folder (file:///path)."
+        remedy = "Name a model of the hub with its revision, or download it and name its folder (file:///path)."
         raise Refused(Reason.MODEL_UNSUPPORTED, "model.uri", f"{parts.scheme}: is not supported yet", remedy=remedy)
     if parts.scheme != "file" or parts.netloc:
         raise Refused(

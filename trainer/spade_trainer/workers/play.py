@@ -17,7 +17,7 @@ from spade_trainer.play.scheduler import play_groups
 from spade_trainer.rewards.summary import learnable_fraction, mean_hint_regret, mean_return
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.designs import read_program
-from spade_trainer.store.episodes import Episode, read_episodes, write_episodes
+from spade_trainer.store.episodes import Episode, read_episodes, read_kept_episodes, write_episodes
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.policies import policy_files
 from spade_trainer.workers.figures import Figures
@@ -42,7 +42,7 @@ async def play(task: PlayTask, around: Surroundings, progress: Progress, figures
     path = manifests.rollout_path(task.rollout)
     manifest = manifests.find(store, path, RolloutManifest)
     if manifest is not None:
-        return _summary(store, task, manifest, read_episodes(store, manifest), started)
+        return _summary(store, task, manifest, read_kept_episodes(store, manifest), started)
     batch = manifests.read_batch(store, task.cycle)
     first = task.cycle * method.environments.cycle_length
     entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, task.rollout)])

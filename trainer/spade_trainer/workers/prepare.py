@@ -16,6 +16,7 @@ from spade_trainer.design.skills import game_skill
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, create, local_path, open_store, remove
 from spade_trainer.store.room import storage_full
+from spade_trainer.workers.hub import download_model
 from spade_trainer.workers.model_source import Refused, check_model, check_prompts, install_model, resolve_model
 from spade_trainer.workers.origin import Start, start_from
 
@@ -76,6 +77,8 @@ def _prepared(task: PrepareTask) -> PrepareResult:
 def _start(task: PrepareTask, present: RunManifest | None) -> Start:
     """What the run starts from. Raises Refused, which says what is not there."""
     if task.origin is None:
+        if task.revision is not None:
+            return _of_hub(task.model_uri, task.revision, present)
         return Start(task.model_uri, resolve_model(task.model_uri))
     wanted = task.origin.policy_version
     taken = present.origin if present is not None else None
@@ -83,6 +86,14 @@ def _start(task: PrepareTask, present: RunManifest | None) -> Start:
     if present is not None and same:
         return Start(present.model_uri, None, taken)
     return start_from(task.origin)
+
+
+def _of_hub(uri: str, revision: str, present: RunManifest | None) -> Start:
+    """A model of the hub; of a run that is prepared, the hub is not asked again."""
+    pinned = f"{uri}@{revision}"
+    if present is not None and present.model_uri == pinned:
+        return Start(pinned, None)
+    return Start(pinned, download_model(uri.removeprefix("hf:"), revision))
 
 
 def _refused(reason: Reason, error: Exception) -> PrepareResult:

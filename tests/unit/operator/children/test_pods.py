@@ -175,10 +175,10 @@ def test_tasks_name_the_servers_and_the_work() -> None:
 def test_the_learner_prunes_as_the_run_says() -> None:
     from spade_operator.children.learner import learner_job
 
-    (job,) = learner_job(make_run(retention={"policies": 5, "checkpoints": 4}), make_site(), 0)
+    (job,) = learner_job(make_run(retention={"policies": 5, "checkpoints": 4, "episodes": 9}), make_site(), 0)
     annotation = job["spec"]["template"]["metadata"]["annotations"][keys.TASK_ANNOTATION]
     task = LearnerTask.model_validate_json(annotation)
-    assert (task.keep_policies, task.keep_checkpoints) == (5, 4)
+    assert (task.keep_policies, task.keep_checkpoints, task.keep_episodes) == (5, 4, 9)
 
 
 def test_a_learner_of_one_pod_meets_itself() -> None:
