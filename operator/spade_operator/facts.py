@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
 from spade_operator.openings import Opening
+from spade_operator.preflight.surroundings import Look, Surroundings
 from spade_operator.records import ADOPTED, BatchRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
@@ -90,6 +91,7 @@ class Facts:
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
+    _look: Look | None = None
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
 
     def put(self, record: Record) -> bool:
@@ -248,6 +250,15 @@ class Facts:
     def breach(self, head_uid: str) -> datetime | None:
         """When the network of the family's sandboxes was closed again last."""
         return self._breaches.get(head_uid)
+
+    def set_look(self, look: Look | None) -> bool:
+        """The cluster as it was looked at last; None: nobody waits for a look. Whether that is new."""
+        before, self._look = self._look, look
+        return before != look
+
+    def around(self, namespace: str, run_uid: str) -> Surroundings | None:
+        """What is known of the cluster around a run that waits for it."""
+        return self._look.around(namespace, run_uid) if self._look is not None else None
 
     def set_opening(self, namespace: str, name: str, opening: Opening | None) -> bool:
         """A NetworkPolicy lets pods of its namespace out, or does so no longer. Whether that is new."""

@@ -1,6 +1,6 @@
 """Whether the namespace's ResourceQuotas let the run's pods in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from spade_contracts.resources import Reason
@@ -72,6 +72,20 @@ def _check(plan: Plan, around: Surroundings, quota: Quota) -> Iterator[Finding]:
             Level.WARNING, QUOTAS, f"Quota {quota.name} has too little left: {_words(needed, short)}.",
             f"Free some (kubectl -n {plan.namespace} describe resourcequota {quota.name}), or raise it.",
         )  # fmt: skip
+
+
+def refusing(pods: Pods, quotas: Iterable[Quota]) -> str:
+    """Which quota lets no more pod of this kind in, in words; '' when none is known to."""
+    one = {f"limits.{name}": amount for name, amount in pods.limits.items()}
+    for name, amount in (*pods.requests.items(), ("pods", Decimal(1))):
+        one |= {name: amount, f"requests.{name}": amount}
+    one["count/pods"] = Decimal(1)
+    for quota in quotas:
+        left = {name: hard - quota.used.get(name, Decimal(0)) for name, hard in quota.hard.items()}
+        short = {name: amount for name, amount in left.items() if one.get(name, Decimal(0)) > amount}
+        if quota.applies and short:
+            return f"quota {quota.name} has too little left for it: {_words(one, short)}"
+    return ""
 
 
 def _unstated(plan: Plan, quota: Quota, name: str) -> Iterator[Finding]:

@@ -9,6 +9,9 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.run_parts import ENGINE_ARGS
+from spade_operator.preflight.checks import check_all, of_level
+from spade_operator.preflight.findings import Finding, Level
+from spade_operator.preflight.plan import plan_of
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.steps import Step, is_false
 
@@ -101,8 +104,17 @@ def _check_layout(layout: ParallelismConfig) -> None:
         )
 
 
+def preflight(seen: Observed) -> tuple[Finding, ...]:
+    """What a look at the cluster found for a run that is not accepted yet."""
+    if seen.around is None or seen.holds(RunCondition.ACCEPTED):
+        return ()
+    return check_all(plan_of(seen.parent, seen.site), seen.around)
+
+
 def accept(seen: Observed, now: datetime) -> Step:
-    """Refuse a spec that breaks a rule; the run waits until it is replaced."""
+    """Refuse a spec that breaks a rule; the run waits until it is replaced. One that lacks something of its cluster
+    waits until it is there.
+    """
     problem, reason = seen.run.problem, Reason.INVALID_SPEC
     if not problem:
         try:
@@ -111,6 +123,16 @@ def accept(seen: Observed, now: datetime) -> Step:
             problem = str(error)
             reason = Reason.NOT_SUPPORTED if isinstance(error, NotSupported) else reason
     if not problem:
-        return Step()
+        return _missing(of_level(preflight(seen), Level.PROBLEM))
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
+
+
+def _missing(problems: tuple[Finding, ...]) -> Step:
+    """What no waiting pod would bring about. A new look comes by itself."""
+    if not problems:
+        return Step()
+    reason = problems[0].reason or Reason.WAITING
+    words = " ".join(problem.words for problem in problems)
+    condition = is_false(RunCondition.ACCEPTED, reason, f"{words} The run goes on by itself when that is mended.")
+    return Step(conditions=(condition,), phase=Phase.PENDING, doing=f"waits for its cluster: {reason}", blocks=True)

@@ -19,6 +19,7 @@ from spade_operator.children.owner import Owner, Run, pool_owner
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
+from spade_operator.preflight.surroundings import Surroundings
 from spade_operator.reconcile.steps import Action, Apply
 from spade_operator.records import (
     ADOPTED,
@@ -73,6 +74,8 @@ class Picture(Generic[Head_co]):
     """Pods that are gone, and were marked as disrupted when they went."""
     openings: tuple[Opening, ...] = ()
     """NetworkPolicies of the namespace that let pods out, ours among them."""
+    around: Surroundings | None = None
+    """The cluster, while the run waits for what only it can tell, and has been looked at for it."""
 
     @property
     def owner(self) -> Owner:
@@ -200,4 +203,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         breached_at=facts.breach(uid),
         taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
         openings=facts.openings(namespace),
+        around=facts.around(namespace, uid),
     )
