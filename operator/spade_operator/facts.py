@@ -92,6 +92,7 @@ class Facts:
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
     _look: Look | None = None
+    _looks_come: bool = False
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
 
     def put(self, record: Record) -> bool:
@@ -255,6 +256,14 @@ class Facts:
         """The cluster as it was looked at last; None: nobody waits for a look. Whether that is new."""
         before, self._look = self._look, look
         return before != look
+
+    def expect_looks(self, expected: bool) -> None:
+        """Whether a look is made for whoever waits: not before somebody looks at all, nor while looking fails."""
+        self._looks_come = expected
+
+    def look_is_due(self, namespace: str, run_uid: str) -> bool:
+        """Whether a look for this run is on its way."""
+        return self._looks_come and self.around(namespace, run_uid) is None
 
     def around(self, namespace: str, run_uid: str) -> Surroundings | None:
         """What is known of the cluster around a run that waits for it."""

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 
 from spade_contracts.errors import InvalidInput, SpadeError
-from spade_contracts.resources import ConditionStatus, Phase, Reason, RunCondition
+from spade_contracts.resources import ConditionStatus, Reason, RunCondition
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
 from spade_operator.containers import Raw
@@ -29,20 +29,21 @@ from spade_operator.preflight import surroundings
 from spade_operator.preflight.plan import plan_of
 from spade_operator.preflight.surroundings import Claim, Look, Quota
 from spade_operator.queue import WorkQueue
+from spade_operator.reconcile.status import RESTING
 from spade_operator.records import Kind, RunRecord
 
-CHECK_SECONDS = 1.0
+CHECK_SECONDS = 0.25
 """How soon a new run is noticed."""
 AGAIN_SECONDS = 20.0
 """How often is looked while somebody waits."""
-OVER = frozenset({Phase.COMPLETE, Phase.FAILED, Phase.SUSPENDED})
 ASKING = frozenset({Reason.NO_POD, Reason.QUOTA_EXCEEDED})
 """What an accepted run may wait for, and quotas explain."""
 log = logging.getLogger("spade.looks")
 
 
 async def look_around(kube: Kube, facts: Facts, queue: WorkQueue[Key], site: Site, active: Callable[[], bool]) -> None:
-    """Look while somebody waits, until cancelled; whoever waits gets a pass when there is news."""
+    """Look while somebody waits, until cancelled; whoever waits gets a pass when there is news, or no look."""
+    facts.expect_looks(True)
     while True:
         waiting = tuple(waiting_runs(facts)) if active() else ()
         if not waiting:
@@ -53,9 +54,12 @@ async def look_around(kube: Kube, facts: Facts, queue: WorkQueue[Key], site: Sit
             news = facts.set_look(await look(kube, site, waiting))
         except SpadeError as error:
             log.warning("looking at the cluster failed and is repeated in %.0f s: %s", AGAIN_SECONDS, error)
+            facts.expect_looks(False)
+            news = True
         else:
-            for run in waiting if news else ():
-                queue.add(run_key(run.meta.namespace, run.meta.name))
+            facts.expect_looks(True)
+        for run in waiting if news else ():
+            queue.add(run_key(run.meta.namespace, run.meta.name))
         await _until_later_or_news(facts, {run.meta.uid for run in waiting})
 
 
@@ -70,7 +74,7 @@ async def _until_later_or_news(facts: Facts, known: set[str]) -> None:
 def waiting_runs(facts: Facts) -> Iterator[RunRecord]:
     """Runs to be accepted, and those that wait for what only the cluster can tell."""
     for run in facts.runs():
-        if run.problem or run.meta.deleting or run.status.phase in OVER:
+        if run.problem or run.meta.deleting or run.status.phase in RESTING:
             continue
         conditions = run.status.conditions
         accepted = any(c.type == RunCondition.ACCEPTED and c.status is ConditionStatus.TRUE for c in conditions)

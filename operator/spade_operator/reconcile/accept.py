@@ -13,6 +13,7 @@ from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
 from spade_operator.preflight.plan import plan_of
 from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.status import RESTING
 from spade_operator.reconcile.steps import Step, is_false
 
 PACKAGE = "package:"
@@ -123,9 +124,17 @@ def accept(seen: Observed, now: datetime) -> Step:
             problem = str(error)
             reason = Reason.NOT_SUPPORTED if isinstance(error, NotSupported) else reason
     if not problem:
-        return _missing(of_level(preflight(seen), Level.PROBLEM))
+        return _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
+
+
+def _looking(seen: Observed) -> Step | None:
+    """A run waits for the look that is made for it; a pass follows. None is made for one that rests."""
+    if not seen.look_is_due or seen.holds(RunCondition.ACCEPTED) or seen.status.phase in RESTING:
+        return None
+    looking = is_false(RunCondition.ACCEPTED, Reason.PREPARING, "Looking at what the cluster has.")
+    return Step(conditions=(looking,), phase=Phase.PENDING, doing="looking at the cluster", blocks=True)
 
 
 def _missing(problems: tuple[Finding, ...]) -> Step:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from spade_contracts.resources import Phase, Reason, SpadeRunStatus
+from spade_contracts.resources import Reason, SpadeRunStatus
 from spade_operator.reconcile.accept import accept
 from spade_operator.reconcile.causes import trouble
 from spade_operator.reconcile.complete import complete
@@ -17,7 +17,7 @@ from spade_operator.reconcile.prepare import prepare
 from spade_operator.reconcile.restarts import restarts
 from spade_operator.reconcile.rollout import rollout
 from spade_operator.reconcile.sandboxes import sandboxes
-from spade_operator.reconcile.status import joined
+from spade_operator.reconcile.status import RESTING, joined
 from spade_operator.reconcile.steps import Action, Step
 from spade_operator.reconcile.suspend import suspend
 from spade_operator.reconcile.weights import weights
@@ -39,9 +39,6 @@ POLICIES: tuple[Policy, ...] = (
 )
 """In the order of a run's life (design §6); those that may end or pause it come before those that build it."""
 
-
-RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
-"""Phases in which the run has no pods to wait for."""
 MAX_DOING = 256
 
 

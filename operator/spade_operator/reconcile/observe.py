@@ -76,6 +76,8 @@ class Picture(Generic[Head_co]):
     """NetworkPolicies of the namespace that let pods out, ours among them."""
     around: Surroundings | None = None
     """The cluster, while the run waits for what only it can tell, and has been looked at for it."""
+    look_is_due: bool = False
+    """Such a look is on its way."""
 
     @property
     def owner(self) -> Owner:
@@ -204,4 +206,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
         openings=facts.openings(namespace),
         around=facts.around(namespace, uid),
+        look_is_due=facts.look_is_due(namespace, uid),
     )

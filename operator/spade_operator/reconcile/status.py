@@ -20,6 +20,8 @@ from spade_operator.reconcile.steps import Step, Wanted, is_false
 
 IDLE = frozenset({Phase.PENDING, Phase.PREPARING, Phase.STARTING})
 """Phases in which no stage of a rollout goes on."""
+RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
+"""Phases in which the run has no pods to wait for."""
 ORDER = {str(kind): number for kinds in (BatchCondition, RunCondition) for number, kind in enumerate(kinds)}
 
 

@@ -8,7 +8,7 @@ from tests.support.surroundings import cluster, quota
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import Role
-from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunStatus
 from spade_contracts.statuses import PrepareResult
 from spade_operator.preflight.surroundings import Surroundings
 from spade_operator.reconcile.accept import accept, check
@@ -110,6 +110,16 @@ def test_run_that_lacks_something_of_its_cluster_waits_before_anything_is_made_f
 @pytest.mark.parametrize("around", [None, Surroundings(), cluster(nodes=())])
 def test_run_does_not_wait_for_what_is_unknown_or_may_pass(around: Surroundings | None) -> None:
     assert accept(replace(p.seen(), around=around), p.NOW) == Step()
+
+
+def test_run_waits_for_a_look_that_is_on_its_way() -> None:
+    due = replace(p.seen(), look_is_due=True)
+    decision = decide(due, p.NOW)
+    assert decision.actions == ()
+    assert [(c.type, c.reason) for c in decision.status.conditions] == [("Accepted", Reason.PREPARING)]
+    assert accept(replace(p.at_work(), look_is_due=True), p.NOW) == Step(), "not once it is accepted"
+    resting = p.run_record(SpadeRunStatus(phase=Phase.SUSPENDED), suspend="Now")
+    assert accept(replace(p.seen(resting), look_is_due=True), p.NOW) == Step(), "nobody looks for one that rests"
 
 
 def test_run_that_is_accepted_is_not_asked_again() -> None:

@@ -102,19 +102,16 @@ def test_who_waits_for_a_look(status: SpadeRunStatus, waits: bool) -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_run_that_waits_gets_a_pass_when_there_is_news(fails: bool) -> None:
+async def test_run_that_waits_gets_a_pass_after_the_look_or_without_one(fails: bool) -> None:
     facts, queue, server = Facts(), WorkQueue[Key](), Server(fails=fails)
     facts.put(p.run_record())
     task = asyncio.create_task(look_around(server, facts, queue, SITE, lambda: True))  # type: ignore[arg-type]
     try:
-        if fails:
-            for _ in range(20):
-                await asyncio.sleep(0)
-            assert server.asked
-            assert not task.done(), "it is tried again"
-        else:
-            assert await asyncio.wait_for(queue.get(), 20) == run_key("default", p.RUN)
+        assert await asyncio.wait_for(queue.get(), 20) == run_key("default", p.RUN)
         assert (facts.around("default", p.UID) is None) == fails
+        assert not facts.look_is_due("default", p.UID), "nobody waits for a look that fails"
+        assert facts.look_is_due("default", "another") != fails
+        assert not task.done()
     finally:
         task.cancel()
 
