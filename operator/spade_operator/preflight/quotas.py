@@ -29,7 +29,7 @@ def check_quotas(plan: Plan, around: Surroundings) -> Iterator[Finding]:
         yield Finding(Level.FINE, QUOTAS, text)
 
 
-def demand(plan: Plan) -> Amounts:
+def demand(plan: Plan, *, makes_claim: bool) -> Amounts:
     """What the run's pods and claim take of a quota, by the names that quotas use."""
     requests, limits = total(plan.pods), _limits(plan)
     return {
@@ -41,6 +41,7 @@ def demand(plan: Plan) -> Amounts:
         # The preparation's Job and those of learner and workers are there at the same time at most by a moment.
         "count/jobs.batch": Decimal(2),
         "count/deployments.apps": Decimal(3),
+        **({"persistentvolumeclaims": Decimal(1), "requests.storage": plan.storage_size} if makes_claim else {}),
     }
 
 
@@ -55,7 +56,7 @@ def _limits(plan: Plan) -> dict[str, Decimal]:
 def _check(plan: Plan, around: Surroundings, quota: Quota) -> Iterator[Finding]:
     for name in quota.hard:
         yield from _unstated(plan, quota, name)
-    needed = demand(plan)
+    needed = demand(plan, makes_claim=plan.makes_claim and plan.claim not in (around.claims or {}))
     never = {name: hard for name, hard in quota.hard.items() if needed.get(name, Decimal(0)) > hard}
     if never:
         yield Finding(

@@ -134,4 +134,4 @@ def test_shortages_stand_in_the_message_of_an_accepted_run() -> None:
     step = prepare(replace(seen, around=cluster(nodes=())), p.NOW)
     status, reason, message = p.wanted(step, RunCondition.ACCEPTED)
     assert (status, reason) == ("True", Reason.PREPARED)
-    assert "When it was accepted: No node takes prepare pods." in message
+    assert "When it was accepted: No node takes pods of these roles: prepare, sandbox," in message
