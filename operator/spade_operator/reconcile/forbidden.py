@@ -13,6 +13,7 @@ from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.records import RunRecord
 
 _QUOTA = re.compile(r"\b(?:exceeded|failed) quota: ([a-z0-9.-]+)")
+_RUNTIME = re.compile(r"RuntimeClass \"?\S+ not found")
 _PRIORITY = re.compile(r"no PriorityClass with name (\S+) was found")
 
 
@@ -39,6 +40,8 @@ def forbidden_remedy(words: str, namespace: str) -> str:
         )
     if _PRIORITY.search(words):
         return "Correct priorityClassName in the pod settings (kubectl get priorityclasses), or have the class made."
+    if _RUNTIME.search(words):
+        return "Install gVisor and make its RuntimeClass (value runtimeClass.create): kubectl get runtimeclasses."
     if "violates PodSecurity" in words:
         return f"Every pod of a run is of the level restricted; see the labels of namespace {namespace}."
     return ""

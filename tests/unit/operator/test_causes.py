@@ -345,6 +345,7 @@ def test_refused_pods_stand_in_the_condition_of_their_role(role: Role, policy: P
         ('pods "x" is forbidden: failed quota: small: must specify limits.cpu for: engine', Reason.QUOTA_EXCEEDED,
          "describe resourcequota small."),
         (NO_CLASS, Reason.REFUSED, "(kubectl get priorityclasses), or have the class made."),
+        ('pods "x" is forbidden: pod rejected: RuntimeClass "gvisor" not found', Reason.REFUSED, "get runtimeclasses."),
         ('pods "x" is forbidden: violates PodSecurity "restricted:latest": y', Reason.REFUSED, "namespace ns."),
         ('jobs.batch is forbidden: User "spade" cannot create resource "jobs"', Reason.REFUSED, '"jobs".'),
     ],
