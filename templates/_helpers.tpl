@@ -86,6 +86,11 @@ securityContext:
 {{- end -}}
 
 {{/* What the installation decides about runs' pods; read by spade_operator.children.site. */}}
+{{- define "spade.looks" -}}
+{{- $wanted := .Values.preflight.lookAtCluster -}}
+{{- or (eq $wanted "Always") (and (eq $wanted "Auto") (not .Values.watchNamespace)) -}}
+{{- end -}}
+
 {{- define "spade.site" -}}
 {{- $images := dict -}}
 {{- range $name := list "sandbox" "worker" "trainer" -}}
@@ -103,6 +108,7 @@ securityContext:
   "watchNamespace" .Values.watchNamespace
   "manageNetworkPolicies" .Values.networkPolicies.manage
   "monitoringNamespace" .Values.networkPolicies.monitoringNamespace
+  "lookAtCluster" (eq (include "spade.looks" .) "true")
   "dns" .Values.networkPolicies.dns
   "egressCidrs" .Values.egress.cidrs
   "runPods" .Values.runPods

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from spade_cli.cluster import REQUEST_SECONDS, connect, translated
-from spade_contracts.errors import InfrastructureFault, InvalidInput
+from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import GROUP, VERSION
 from spade_contracts.resources import RunCondition, SpadeRunSpec
 from spade_operator.children.owner import Run
@@ -38,14 +38,16 @@ def look_and_check(
     api: Any, spec: SpadeRunSpec, name: str, namespace: str, operator_namespace: str
 ) -> tuple[Finding, ...]:
     """What the checks find for a run of that name. Raises InfrastructureFault when the API server fails."""
-    site = read_site(api, operator_namespace)
+    with translated("look at the cluster"):
+        site = read_site(api, operator_namespace)
     if site is None:
         where = f"ConfigMap {operator_namespace}/{SITE_MAP}"
         message = f"The installation's settings ({where}) cannot be read, so nothing of the cluster was compared."
         remedy = "Name its namespace with --operator-namespace, or ask somebody who may read it."
         return (Finding(Level.UNKNOWN, "installation", message, remedy),)
     plan = plan_of(Run(namespace, name, "", spec), site)
-    return check_all(plan, look(api, plan))
+    with translated("look at the cluster"):
+        return check_all(plan, look(api, plan))
 
 
 def read_site(api: Any, operator_namespace: str) -> Site | None:
@@ -110,7 +112,7 @@ def _keys(read: Callable[..., Any], names: Iterable[str], namespace: str) -> dic
             if error.status == FORBIDDEN:
                 return None
             if error.status != NOT_FOUND:
-                raise _failed(error) from error
+                raise
             found[name] = None
         else:
             found[name] = frozenset({**(item.get("data") or {}), **(item.get("binaryData") or {})})
@@ -131,11 +133,7 @@ def _asked(call: Callable[..., Any], *arguments: str) -> dict[str, Any] | None:
     except ApiException as error:
         if error.status in (FORBIDDEN, NOT_FOUND):
             return None
-        raise _failed(error) from error
-
-
-def _failed(error: Any) -> InfrastructureFault:
-    return InfrastructureFault(f"look at the cluster: the API server answered {error.status}: {error.reason}")
+        raise
 
 
 def _answer(call: Callable[..., Any], *arguments: str) -> dict[str, Any]:

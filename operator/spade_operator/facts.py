@@ -17,6 +17,7 @@ from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
 from spade_operator.openings import Opening
 from spade_operator.parts import engine_uid
+from spade_operator.preflight.surroundings import Look, Surroundings
 from spade_operator.records import ADOPTED, BatchRecord, DeploymentRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
@@ -95,6 +96,8 @@ class Facts:
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
+    _look: Look | None = None
+    _looks_come: bool = False
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
     _claims: dict[RunName, int] = field(default_factory=dict)
 
@@ -280,6 +283,23 @@ class Facts:
     def breach(self, head_uid: str) -> datetime | None:
         """When the network of the family's sandboxes was closed again last."""
         return self._breaches.get(head_uid)
+
+    def set_look(self, look: Look | None) -> bool:
+        """The cluster as it was looked at last; None: nobody waits for a look. Whether that is new."""
+        before, self._look = self._look, look
+        return before != look
+
+    def expect_looks(self, expected: bool) -> None:
+        """Whether a look is made for whoever waits: not before somebody looks at all, nor while looking fails."""
+        self._looks_come = expected
+
+    def look_is_due(self, namespace: str, run_uid: str) -> bool:
+        """Whether a look for this run is on its way."""
+        return self._looks_come and self.around(namespace, run_uid) is None
+
+    def around(self, namespace: str, run_uid: str) -> Surroundings | None:
+        """What is known of the cluster around a run that waits for it."""
+        return self._look.around(namespace, run_uid) if self._look is not None else None
 
     def set_opening(self, namespace: str, name: str, opening: Opening | None) -> bool:
         """A NetworkPolicy lets pods of its namespace out, or does so no longer. Whether that is new."""

@@ -30,6 +30,11 @@ EVENT_SECONDS = 3.0
 """An Event that is not taken in this time is given up."""
 LEASE = "Lease"
 EVENT = "Event"
+NODE = "Node"
+RUNTIME_CLASS = "RuntimeClass"
+PRIORITY_CLASS = "PriorityClass"
+STORAGE_CLASS = "StorageClass"
+RESOURCE_QUOTA = "ResourceQuota"
 
 PATHS: Mapping[str, tuple[str, str]] = {
     Kind.RUN: (f"apis/{GROUP}/{VERSION}", "spaderuns"),
@@ -45,6 +50,11 @@ PATHS: Mapping[str, tuple[str, str]] = {
     Kind.NETWORK_POLICY: ("apis/networking.k8s.io/v1", "networkpolicies"),
     LEASE: ("apis/coordination.k8s.io/v1", "leases"),
     EVENT: ("apis/events.k8s.io/v1", "events"),
+    NODE: ("api/v1", "nodes"),
+    RUNTIME_CLASS: ("apis/node.k8s.io/v1", "runtimeclasses"),
+    PRIORITY_CLASS: ("apis/scheduling.k8s.io/v1", "priorityclasses"),
+    STORAGE_CLASS: ("apis/storage.k8s.io/v1", "storageclasses"),
+    RESOURCE_QUOTA: ("api/v1", "resourcequotas"),
 }
 Object = dict[str, Any]
 CallObserver = Callable[[str, str, str], None]

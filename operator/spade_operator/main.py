@@ -23,6 +23,7 @@ from spade_operator.kube import Kube
 from spade_operator.kube_config import find_connection
 from spade_operator.lease import Claim, Leadership
 from spade_operator.lists import catch_up, first_list, miss, queue_all, resync
+from spade_operator.looks import look_around
 from spade_operator.metrics import make_telemetry
 from spade_operator.polling import Poller
 from spade_operator.posting import Poster
@@ -89,6 +90,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             miss(kube, facts, queue, site.watch_namespace),
             editions.keep_looking(kube, facts, queue, schemas),
             poller.run(leadership.holds),
+            look_around(kube, facts, queue, site, leadership.holds),
             poster.run(),
             *(work(shop) for _ in range(settings.workers)),
         )  # fmt: skip

@@ -8,8 +8,7 @@ missed is listed then. What does not heal in a few tries ends the process, where
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 MAX_FAILURES = 6
 """So many in a row, each soon after the watches began, end the process."""
@@ -52,12 +51,12 @@ async def keep_watching(
             )  # fmt: skip
         else:
             return
-        with _stop_signals(loop) as asked:
-            if await _within(seconds, asked):
-                return
-            await catch_up()
-            if asked.is_set():
-                return
+        asked = _stop_signals(loop)
+        if await _within(seconds, asked):
+            return
+        await catch_up()
+        if asked.is_set():
+            return
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
@@ -68,10 +67,11 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
         return False
 
 
-@contextmanager
-def _stop_signals(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Event]:
-    """kopf's own handlers serve the watches that ended, and those of the next ones are not there yet."""
+def _stop_signals(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    """Set when a signal asks to stop: kopf's own handlers serve the watches that ended, and those of the next ones,
+    which replace these, are not there yet.
+    """
     asked = asyncio.Event()
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, asked.set)
-    yield asked
+    return asked

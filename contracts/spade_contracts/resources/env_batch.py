@@ -158,7 +158,7 @@ class EnvBatchStatus(Document):
     job_attempt: int = 0
     """Number in the Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
-    """Sandbox pods of a stand-alone batch that passed the probe, of a large pool the first sixteen by name: pod name →
+    """Sandbox pods of a stand-alone batch that passed the probe, of a large pool the first twelve by name: pod name →
     boot id."""
     restarts: dict[str, Restarts] = Field(default={}, max_length=8)
     """Of a stand-alone batch, by role."""

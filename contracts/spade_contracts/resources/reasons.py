@@ -124,6 +124,8 @@ class Reason(StrEnum):
     """No node takes the pod; the message is the scheduler's."""
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     """A node cannot get the image; the message is the kubelet's."""
+    NO_POD = "NoPod"
+    """A Job has had no pod for a while, and only its events say why; the message says where to look."""
     QUOTA_EXCEEDED = "QuotaExceeded"
     """A ResourceQuota of the namespace refuses the object or pod; the message has its name and figures."""
     REFUSED = "Refused"

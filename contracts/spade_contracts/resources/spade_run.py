@@ -214,9 +214,9 @@ class SpadeRunStatus(Document):
     learner_attempt: int = 0
     """Number in the learner Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
-    """Sandbox pods that passed the probe, of a large pool the first sixteen by name: pod name → boot id."""
+    """Sandbox pods that passed the probe, of a large pool the first twelve by name: pod name → boot id."""
     engine_restarts_seen: dict[str, int] = Field(default={}, max_length=1000)
-    """Engine pods that were counted, of many the sixteen that were restarted most: pod name → restarts of its container
+    """Engine pods that were counted, of many the twelve that were restarted most: pod name → restarts of its container
     that the budget has seen."""
     quiet_since: Moment | None = None
     """RFC 3339 time since which the pool is larger than its demand."""

@@ -136,6 +136,8 @@ class Site(Document):
     """Whether runs get NetworkPolicies from us. If not, others must close the sandboxes, and the probe checks it."""
     monitoring_namespace: str = ""
     """Namespace that may scrape metrics ports; empty: none."""
+    look_at_cluster: bool = False
+    """Whether the operator may list nodes, RuntimeClasses, PriorityClasses and StorageClasses."""
     dns: Dns = Dns()
     """Where pods ask for names."""
     egress_cidrs: tuple[str, ...] = ()

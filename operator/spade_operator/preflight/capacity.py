@@ -46,12 +46,14 @@ def _missing(needed: Amounts, there: Amounts) -> dict[str, Decimal]:
 
 def _alone(plan: Plan, around: Surroundings) -> Iterator[Finding]:
     """Roles of which not a single pod fits anywhere."""
+    homeless = [pods.role for pods in plan.all_pods if not places(plan, pods, around)]
+    if homeless:
+        fields = joined(dict.fromkeys(map(pod_field, homeless)))
+        remedy = f"Correct nodeSelector, affinity and tolerations of {fields}, or {ADD}."
+        yield Finding(Level.WARNING, NODES, f"No node takes pods of these roles: {joined(homeless, 6)}.", remedy)
     for pods in plan.all_pods:
         nodes, field = places(plan, pods, around), pod_field(pods.role)
-        if not nodes:
-            remedy = f"Correct nodeSelector, affinity and tolerations of {field}, or {ADD}."
-            yield Finding(Level.WARNING, NODES, f"No node takes {pods.role} pods.", remedy)
-        elif not any(fits(pods.requests, node) for node in nodes):
+        if nodes and not any(fits(pods.requests, node) for node in nodes):
             largest = max(nodes, key=lambda node: -len(_missing(pods.requests, node.allocatable)))
             words = _words(pods.requests, _missing(pods.requests, largest.allocatable))
             remedy = f"Lower {field}.resources.requests, or {ADD}."
@@ -68,7 +70,7 @@ def _on_one_node(plan: Plan, around: Surroundings) -> Iterator[Finding]:
     claim = (around.claims or {}).get(plan.claim)
     shared = "ReadWriteMany" in claim.access_modes if claim is not None else plan.shared_storage
     mounting = tuple(pods for pods in plan.pods if pods.mounts_claim(plan.claim))
-    if shared or not mounting:
+    if shared or not all(places(plan, pods, around) for pods in mounting):
         return
     nodes = [node for node in around.nodes or () if all(node in places(plan, pods, around) for pods in mounting)]
     needed = total(mounting)

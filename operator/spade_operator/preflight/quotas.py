@@ -1,6 +1,6 @@
 """Whether the namespace's ResourceQuotas let the run's pods in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from spade_contracts.resources import Reason
@@ -29,7 +29,7 @@ def check_quotas(plan: Plan, around: Surroundings) -> Iterator[Finding]:
         yield Finding(Level.FINE, QUOTAS, text)
 
 
-def demand(plan: Plan) -> Amounts:
+def demand(plan: Plan, *, makes_claim: bool) -> Amounts:
     """What the run's pods and claim take of a quota, by the names that quotas use."""
     requests, limits = total(plan.pods), _limits(plan)
     return {
@@ -41,6 +41,7 @@ def demand(plan: Plan) -> Amounts:
         # The preparation's Job and those of learner and workers are there at the same time at most by a moment.
         "count/jobs.batch": Decimal(2),
         "count/deployments.apps": Decimal(3),
+        **({"persistentvolumeclaims": Decimal(1), "requests.storage": plan.storage_size} if makes_claim else {}),
     }
 
 
@@ -55,7 +56,7 @@ def _limits(plan: Plan) -> dict[str, Decimal]:
 def _check(plan: Plan, around: Surroundings, quota: Quota) -> Iterator[Finding]:
     for name in quota.hard:
         yield from _unstated(plan, quota, name)
-    needed = demand(plan)
+    needed = demand(plan, makes_claim=plan.makes_claim and plan.claim not in (around.claims or {}))
     never = {name: hard for name, hard in quota.hard.items() if needed.get(name, Decimal(0)) > hard}
     if never:
         yield Finding(
@@ -72,6 +73,20 @@ def _check(plan: Plan, around: Surroundings, quota: Quota) -> Iterator[Finding]:
             Level.WARNING, QUOTAS, f"Quota {quota.name} has too little left: {_words(needed, short)}.",
             f"Free some (kubectl -n {plan.namespace} describe resourcequota {quota.name}), or raise it.",
         )  # fmt: skip
+
+
+def refusing(pods: Pods, quotas: Iterable[Quota]) -> str:
+    """Which quota lets no more pod of this kind in, in words; '' when none is known to."""
+    one = {f"limits.{name}": amount for name, amount in pods.limits.items()}
+    for name, amount in (*pods.requests.items(), ("pods", Decimal(1))):
+        one |= {name: amount, f"requests.{name}": amount}
+    one["count/pods"] = Decimal(1)
+    for quota in quotas:
+        left = {name: hard - quota.used.get(name, Decimal(0)) for name, hard in quota.hard.items()}
+        short = {name: amount for name, amount in left.items() if one.get(name, Decimal(0)) > amount}
+        if quota.applies and short:
+            return f"quota {quota.name} has too little left for it: {_words(one, short)}"
+    return ""
 
 
 def _unstated(plan: Plan, quota: Quota, name: str) -> Iterator[Finding]:

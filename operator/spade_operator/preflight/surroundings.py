@@ -100,6 +100,33 @@ class Surroundings:
     """The run exists already, so quotas hold its own use."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """One look of the operator's, for all runs that wait for it."""
+
+    nodes: tuple[Node, ...] | None = None
+    runtime_classes: Mapping[str, RuntimeClass] | None = None
+    priority_classes: frozenset[str] | None = None
+    storage_classes: Mapping[str, bool] | None = None
+    quotas: Mapping[str, tuple[Quota, ...]] | None = None
+    """By namespace."""
+    claims: Mapping[str, Mapping[str, Claim] | None] = field(default_factory=dict)
+    """By UID of the run that they were asked for."""
+
+    def around(self, namespace: str, run_uid: str) -> Surroundings | None:
+        """What of it concerns a run; None when it was not made for that run. Secrets are not for the operator."""
+        if run_uid not in self.claims:
+            return None
+        return Surroundings(
+            nodes=self.nodes,
+            runtime_classes=self.runtime_classes,
+            priority_classes=self.priority_classes,
+            storage_classes=self.storage_classes,
+            quotas=None if self.quotas is None else self.quotas.get(namespace, ()),
+            claims=self.claims[run_uid],
+        )
+
+
 def node_of(raw: Raw) -> Node | None:
     """A node; None for one that takes no pods now."""
     spec, status = raw.get("spec") or {}, raw.get("status") or {}

@@ -10,8 +10,11 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.run_parts import ENGINE_ARGS
+from spade_operator.preflight.checks import check_all, of_level
+from spade_operator.preflight.findings import Finding, Level
+from spade_operator.preflight.plan import plan_of
 from spade_operator.reconcile.fabric import NotAllowed, check_fabric
-from spade_operator.reconcile.observe import Observed
+from spade_operator.reconcile.observe import RESTING, Observed
 from spade_operator.reconcile.steps import Step, is_false
 
 PACKAGE = "package:"
@@ -117,8 +120,17 @@ def _check_layout(layout: ParallelismConfig) -> None:
         )
 
 
+def preflight(seen: Observed) -> tuple[Finding, ...]:
+    """What a look at the cluster found for a run that is not accepted yet."""
+    if seen.around is None or seen.holds(RunCondition.ACCEPTED):
+        return ()
+    return check_all(plan_of(seen.parent, seen.site), seen.around)
+
+
 def accept(seen: Observed, now: datetime) -> Step:
-    """Refuse a spec that breaks a rule; the run waits until it is replaced."""
+    """Refuse a spec that breaks a rule; the run waits until it is replaced. One that lacks something of its cluster
+    waits until it is there.
+    """
     problem, reason = seen.run.problem, Reason.INVALID_SPEC
     if not problem:
         try:
@@ -128,7 +140,7 @@ def accept(seen: Observed, now: datetime) -> Step:
             problem = str(error)
             reason = _reason(error)
     if not problem:
-        return Step()
+        return _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
 
@@ -140,3 +152,21 @@ def _reason(error: InvalidInput) -> Reason:
         case NotAllowed():
             return Reason.NOT_ALLOWED
     return Reason.INVALID_SPEC
+
+
+def _looking(seen: Observed) -> Step | None:
+    """A run waits for the look that is made for it; a pass follows. None is made for one that rests."""
+    if not seen.look_is_due or seen.holds(RunCondition.ACCEPTED) or seen.status.phase in RESTING:
+        return None
+    looking = is_false(RunCondition.ACCEPTED, Reason.PREPARING, "Looking at what the cluster has.")
+    return Step(conditions=(looking,), phase=Phase.PENDING, doing="looking at the cluster", blocks=True)
+
+
+def _missing(problems: tuple[Finding, ...]) -> Step:
+    """What no waiting pod would bring about. A new look comes by itself."""
+    if not problems:
+        return Step()
+    reason = problems[0].reason or Reason.WAITING
+    words = " ".join(problem.words for problem in problems)
+    condition = is_false(RunCondition.ACCEPTED, reason, f"{words} The run goes on by itself when that is mended.")
+    return Step(conditions=(condition,), phase=Phase.PENDING, doing=f"waits for its cluster: {reason}", blocks=True)

@@ -13,7 +13,8 @@ from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
 from spade_operator.parts import engine_part
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause, Rule, rule, weight
-from spade_operator.reconcile.forbidden import explained, forbidden_reason
+from spade_operator.reconcile.forbidden import explained, forbidden_reason, quota_against
+from spade_operator.reconcile.observe import AnyPicture
 from spade_operator.reconcile.remedies import NO_DEADLINE, remedy
 from spade_operator.reconcile.steps import FetchLog
 from spade_operator.records import DeploymentRecord, JobRecord, PodRecord
@@ -278,13 +279,20 @@ def of_job(job: JobRecord, pods: tuple[PodRecord, ...], wanted: int) -> Cause:
     return Cause(kind, text, NO_DEADLINE if kind is FailureCause.DEADLINE_EXCEEDED else "")
 
 
-def without_pod(job: JobRecord, pods: tuple[PodRecord, ...], now: datetime) -> tuple[Reason, str] | None:
-    """That a Job which is not ended has had no pod for a while. Only its events say why, and we may not read those."""
+def without_pod(
+    seen: AnyPicture, job: JobRecord, pods: tuple[PodRecord, ...], now: datetime
+) -> tuple[Reason, str] | None:
+    """That a Job which is not ended has had no pod for a while. Only its events say why, and we may not read those; a
+    quota that was looked at explains it too.
+    """
     created = job.meta.created_at
     if pods or created is None or (now - created).total_seconds() < WITHOUT_POD_SECONDS:
         return None
     look = f"kubectl -n {job.meta.namespace} describe job {job.meta.name}"
-    return Reason.WAITING, f"Job {job.meta.name} gets no pod; a quota or an admission rule? Look with: {look}"
+    against = quota_against(seen, job.meta.role) if job.meta.role is not None else ""
+    if against:
+        return Reason.QUOTA_EXCEEDED, f"Job {job.meta.name} gets no pod: {against}. Raise it, or free some."
+    return Reason.NO_POD, f"Job {job.meta.name} gets no pod; a quota or an admission rule? Look with: {look}"
 
 
 def without_replicas(deployment: DeploymentRecord | None) -> tuple[Reason, str] | None:

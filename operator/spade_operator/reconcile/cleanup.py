@@ -46,7 +46,7 @@ def cleanup(seen: Observed, now: datetime) -> Step:
         return Step((*freed, release))
     if job.failed:
         return _failed(seen, pods, name)
-    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, pods, now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, pods, now)
     words = f"Job {name} deletes the run's folder in run storage." + (f" It waits: {stuck[1]}" if stuck else "")
     return Step(freed, (_deleting(words),), wake_after_seconds=LOOK_AGAIN_SECONDS)
 

@@ -43,7 +43,6 @@ POLICIES: tuple[Policy, ...] = (
 )
 """In the order of a run's life (design §6); those that may end or pause it come before those that build it."""
 
-
 MAX_DOING = 256
 
 

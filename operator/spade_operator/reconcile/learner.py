@@ -58,7 +58,7 @@ def learner(seen: Observed, now: datetime) -> Step:  # noqa: PLR0911  # one retu
     if said is not None and said[1].state is not LearnerState.FAILED:
         ready = f"Attempt {seen.status.learner_attempt} is up."
         return Step(conditions=(is_true(RunCondition.LEARNER_READY, Reason.READY, ready),))
-    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, tuple(pods), now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, tuple(pods), now)
     condition = is_false(RunCondition.LEARNER_READY, *stuck) if stuck else _still(seen)
     return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
 

@@ -21,6 +21,7 @@ from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
 from spade_operator.parts import engine_part, engine_uid
+from spade_operator.preflight.surroundings import Surroundings
 from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
 from spade_operator.reconcile.steps import Action, Apply, Scale
 from spade_operator.records import (
@@ -82,6 +83,10 @@ class Picture(Generic[Head_co]):
     """The run that `model.fromRun` names, if it is there."""
     source_claim: bool = False
     """Whether the claim that the operator makes for a run of that name is there."""
+    around: Surroundings | None = None
+    """The cluster, while the run waits for what only it can tell, and has been looked at for it."""
+    look_is_due: bool = False
+    """Such a look is on its way."""
 
     @property
     def owner(self) -> Owner:
@@ -238,4 +243,6 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         taken=tuple(pod for pod in facts.taken(namespace, name) if pod.meta.run_uid == uid),
         openings=facts.openings(namespace),
         sandboxes_beside=facts.sandboxes_beside(namespace, name) if site.sandbox_pods_per_namespace else 0,
+        around=facts.around(namespace, uid),
+        look_is_due=facts.look_is_due(namespace, uid),
     )

@@ -10,6 +10,9 @@ from spade_contracts.statuses import PrepareResult
 from spade_operator.children.names import prepare_job_name
 from spade_operator.children.prepare import prepare_job
 from spade_operator.children.storage import storage_claim
+from spade_operator.preflight.checks import of_level
+from spade_operator.preflight.findings import Finding, Level
+from spade_operator.reconcile.accept import preflight
 from spade_operator.reconcile.causes import (
     WITHOUT_POD_SECONDS,
     cause_of,
@@ -94,14 +97,14 @@ def _job(seen: Observed, now: datetime) -> Step:
         return Step((*releases(old), *create), (preparing,))
     result = _result(pods)
     if result is not None:
-        return Step(conditions=(_verdict(result),))
+        return Step(conditions=(_verdict(result, of_level(preflight(seen), Level.WARNING)),))
     if job.failed or any(gave_up(pod) for pod in pods):
         return _failed(seen, pods, job)
     if job.complete:
         waited = (now - (job.ended_at or now)).total_seconds()
         again: tuple[Action, ...] = () if waited < RESULT_SECONDS or job.meta.deleting else (Remove(job),)
         return Step(again, (preparing,), wake_after_seconds=RESULT_SECONDS)
-    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, tuple(pods), now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, tuple(pods), now)
     condition = is_false(RunCondition.ACCEPTED, *stuck) if stuck else preparing
     return Step(conditions=(condition,), wake_after_seconds=None if pods else WITHOUT_POD_SECONDS)
 
@@ -118,12 +121,13 @@ def _result(pods: list[PodRecord]) -> PrepareResult | None:
     return None
 
 
-def _verdict(result: PrepareResult) -> Wanted:
+def _verdict(result: PrepareResult, warnings: tuple[Finding, ...]) -> Wanted:
     if result.accepted:
         size = f"{result.model_parameters} parameters, {result.model_experts} experts"
-        return is_true(
-            RunCondition.ACCEPTED, Reason.PREPARED, f"Model: {size}. Corpus: {result.corpus_documents} documents."
-        )
+        text = f"Model: {size}. Corpus: {result.corpus_documents} documents."
+        seen_then = " ".join(warning.words for warning in warnings)
+        more = f" When it was accepted: {seen_then}" if warnings else ""
+        return is_true(RunCondition.ACCEPTED, Reason.PREPARED, f"{text}{more}")
     reason = Reason(result.reason) if result.reason in set(Reason) else Reason.JOB_FAILED
     return is_false(RunCondition.ACCEPTED, reason, f"{result.message} {TO_MEND}")
 

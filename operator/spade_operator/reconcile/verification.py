@@ -68,7 +68,7 @@ def _at_work(seen: ObservedPool, name: str, now: datetime, *, isolated: bool) ->
             return is_false(BatchCondition.VERIFIED, Reason.WAITING, waiting), None
         return is_false(BatchCondition.VERIFIED, Reason.JUDGING, "The programs are being verified."), None
     pods = tuple(pod for pod in seen.pods if pod.job == name)
-    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, pods, now)
+    stuck = first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, pods, now)
     if stuck is not None:
         return is_false(BatchCondition.VERIFIED, *stuck), None
     judging = is_false(BatchCondition.VERIFIED, Reason.JUDGING, "The programs are being verified.")

@@ -39,8 +39,7 @@ MAX_FAILED_JOBS = 3
 """Jobs that may fail for one unit; each has replaced its lost pods up to the run's `workers.restarts`."""
 STUCK = frozenset({
     Reason.UNSCHEDULABLE, Reason.IMAGE_UNAVAILABLE, Reason.INVALID_CONFIGURATION, Reason.RESTARTING, Reason.WAITING,
-    Reason.STORAGE_FULL,
-    Reason.QUOTA_EXCEEDED, Reason.REFUSED,
+    Reason.QUOTA_EXCEEDED, Reason.REFUSED, Reason.NO_POD, Reason.STORAGE_FULL,
 })  # fmt: skip
 """What a Job, or a pod that should run, may wait for."""
 RESULT_SECONDS = 20.0
@@ -140,7 +139,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         failure = f"{len(evicted)} pods of the Job {name} were evicted; the last: {cause.words}"
         return Progress(releases((job, *pods)), failure=failure)
     return Progress(
-        stuck=first_trouble((pod for pod in pods if pod.live), now) or without_pod(job, pods, now),
+        stuck=first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, pods, now),
         settled=_settled(pods, now),
         # No event comes of a pod that is not made.
         wake_after_seconds=None if pods else WITHOUT_POD_SECONDS,

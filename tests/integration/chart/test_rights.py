@@ -93,6 +93,11 @@ def may(server: ApiServer, verb: str, resource: str, where: str = "runs") -> boo
         ("delete", "rolloutjobs.spade.dev"),
         ("watch", "networkpolicies.networking.k8s.io"),
         ("create", "events.events.k8s.io"),
+        ("list", "resourcequotas"),
+        ("list", "nodes"),
+        ("list", "runtimeclasses.node.k8s.io"),
+        ("list", "priorityclasses.scheduling.k8s.io"),
+        ("list", "storageclasses.storage.k8s.io"),
     ],
 )
 def test_the_operator_may(installed: ApiServer, verb: str, resource: str) -> None:
@@ -114,6 +119,8 @@ def test_the_operator_may(installed: ApiServer, verb: str, resource: str) -> Non
         ("update", "spaderuns.spade.dev"),
         ("create", "spaderuns.spade.dev"),
         ("get", "nodes"),
+        ("watch", "nodes"),
+        ("patch", "nodes"),
         ("create", "serviceaccounts/token"),
         ("create", "rolebindings.rbac.authorization.k8s.io"),
         ("patch", "runtimeclasses.node.k8s.io"),
@@ -149,6 +156,9 @@ def test_one_namespace_is_all_that_a_namespaced_operator_sees(installed: ApiServ
         assert installed.apply(*narrow).returncode == 0
         assert may(installed, "list", "pods", "runs")
         assert not may(installed, "list", "pods", "other")
+        installed.kubectl("delete", "clusterrolebinding", "spade-operator-preflight")
+        assert may(installed, "list", "resourcequotas", "runs")
+        assert not may(installed, "list", "nodes")
     finally:
         wide = [item for item in render() if item["kind"].startswith("ClusterRole")]
         assert installed.apply(*wide).returncode == 0

@@ -25,6 +25,22 @@ async def test_spec_that_cannot_run_is_not_accepted_and_holds_up_nobody_else(sta
     assert {p["metadata"]["labels"]["spade.dev/run"] for p in await stage.items(Kind.SERVICE)} == {"good"}
 
 
+async def test_run_that_a_quota_will_never_hold_waits_until_it_does(stage: Stage) -> None:
+    def quota(pods: int) -> Object:
+        meta = {"name": "small", "namespace": stage.namespace}
+        return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": {"pods": str(pods)}}}
+
+    assert stage.server.apply(quota(3)).returncode == 0
+    async with stage.operator():
+        await stage.create_run(rollouts=1)
+        run = await stage.until("refusal", refused("Accepted", "QuotaExceeded"))
+        assert "Quota small is smaller than the run: pods 5 is needed, 3 is there." in condition(run, "Accepted")[2]
+        assert [event["reason"] for event in stage.events()] == ["QuotaExceeded"]
+        assert not await stage.items(Kind.JOB)
+        assert stage.server.apply(quota(30)).returncode == 0
+        await stage.until("completion", complete, 90)
+
+
 async def test_refused_preparation_is_shown_and_repeated_by_retry(stage: Stage) -> None:
     stage.cluster.world.accepted = False
     await stage.create_run(rollouts=1)

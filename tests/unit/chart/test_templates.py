@@ -149,6 +149,17 @@ def test_one_namespace_needs_no_rights_elsewhere() -> None:
     assert one(hooks, "Role")["metadata"]["namespace"] == "runs"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "namespace", "looks"),
+    [("Auto", "", True), ("Auto", "runs", False), ("Always", "runs", True), ("Never", "", False)],
+)
+def test_cluster_is_looked_at_where_that_is_wanted(tmp_path: Path, wanted: str, namespace: str, looks: bool) -> None:
+    objects = render({"watchNamespace": namespace, "preflight": {"lookAtCluster": wanted}})
+    assert site_of(objects, tmp_path).look_at_cluster == looks
+    granted = [item for item in objects if item["metadata"]["name"] == "spade-operator-preflight"]
+    assert {item["kind"] for item in granted} == ({"ClusterRole", "ClusterRoleBinding"} if looks else set())
+
+
 def test_the_runtime_class_is_the_clusters_owners_unless_asked_for() -> None:
     assert "RuntimeClass" not in {item["kind"] for item in OBJECTS}
     made = one(render({"runtimeClass": {"create": True}}), "RuntimeClass")
@@ -176,6 +187,7 @@ def test_the_runtime_class_says_where_gvisor_is() -> None:
         ({"operator": {"replicas": "two"}}, "replicas"),
         ({"uninstall": {"liveRuns": "Keep"}}, "liveRuns"),
         ({"apiPriority": {"shares": 0}}, "shares"),
+        ({"preflight": {"lookAtCluster": True}}, "lookAtCluster"),
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], where: str) -> None:

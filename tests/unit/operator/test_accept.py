@@ -1,12 +1,20 @@
 """A spec that cannot run is refused with its field and what to write; nothing else is done for it."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support import pictures as p
+from tests.support.surroundings import cluster, quota
 
 from spade_contracts.errors import InvalidInput
-from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.labels import Role
+from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunStatus
+from spade_contracts.statuses import PrepareResult
+from spade_operator.preflight.surroundings import Surroundings
 from spade_operator.reconcile.accept import accept, check
 from spade_operator.reconcile.decide import decide
+from spade_operator.reconcile.prepare import prepare
+from spade_operator.reconcile.steps import Step
 
 WITH_SECRET = {
     "workers": {
@@ -87,3 +95,43 @@ def test_judge_with_its_stage_is_fine() -> None:
 def test_good_spec_passes_without_a_word() -> None:
     step = accept(p.seen(), p.NOW)
     assert (step.actions, step.conditions, step.blocks) == ((), (), False)
+
+
+def test_run_that_lacks_something_of_its_cluster_waits_before_anything_is_made_for_it() -> None:
+    seen = replace(p.seen(), around=cluster(runtime_classes={}, quotas=(quota({"pods": "2"}),)))
+    decision = decide(seen, p.NOW)
+    assert decision.actions == ()
+    (condition,) = decision.status.conditions
+    assert (condition.type, condition.status, condition.reason) == ("Accepted", "False", Reason.RUNTIME_CLASS_MISSING)
+    assert "Quota small is smaller than the run" in condition.message, "all that is missing is told at once"
+    assert condition.message.endswith("goes on by itself when that is mended.")
+
+
+@pytest.mark.parametrize("around", [None, Surroundings(), cluster(nodes=())])
+def test_run_does_not_wait_for_what_is_unknown_or_may_pass(around: Surroundings | None) -> None:
+    assert accept(replace(p.seen(), around=around), p.NOW) == Step()
+
+
+def test_run_waits_for_a_look_that_is_on_its_way() -> None:
+    due = replace(p.seen(), look_is_due=True)
+    decision = decide(due, p.NOW)
+    assert decision.actions == ()
+    assert [(c.type, c.reason) for c in decision.status.conditions] == [("Accepted", Reason.PREPARING)]
+    assert accept(replace(p.at_work(), look_is_due=True), p.NOW) == Step(), "not once it is accepted"
+    resting = p.run_record(SpadeRunStatus(phase=Phase.SUSPENDED), suspend="Now")
+    assert accept(replace(p.seen(resting), look_is_due=True), p.NOW) == Step(), "nobody looks for one that rests"
+
+
+def test_run_that_is_accepted_is_not_asked_again() -> None:
+    assert accept(replace(p.at_work(), around=cluster(runtime_classes={})), p.NOW) == Step()
+
+
+def test_shortages_stand_in_the_message_of_an_accepted_run() -> None:
+    result = PrepareResult(accepted=True, model_parameters=5, model_experts=8, corpus_documents=9)
+    done = p.ended(0, result.model_dump_json())
+    pod = p.pod(Role.PREPARE, job="mini-prepare", phase="Succeeded", containers=(done,))
+    seen = p.seen(pods=[pod], jobs=[p.job("mini-prepare", Role.PREPARE)])
+    step = prepare(replace(seen, around=cluster(nodes=())), p.NOW)
+    status, reason, message = p.wanted(step, RunCondition.ACCEPTED)
+    assert (status, reason) == ("True", Reason.PREPARED)
+    assert "When it was accepted: No node takes pods of these roles: prepare, sandbox," in message

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import pictures as p
+from tests.support.surroundings import cluster, quota
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RunCondition
@@ -286,11 +287,22 @@ def test_exit_code_2_says_that_trying_again_cannot_help() -> None:
 def test_job_that_gets_no_pod_is_told_of_after_a_while() -> None:
     made = p.job("mini-prepare", Role.PREPARE, created_at=p.NOW)
     soon, late = (p.NOW + timedelta(seconds=seconds) for seconds in (WITHOUT_POD_SECONDS - 1, WITHOUT_POD_SECONDS))
-    assert without_pod(made, (), soon) is None
-    assert without_pod(made, (p.pod(Role.PREPARE),), late) is None
-    reason, message = without_pod(made, (), late) or ("", "")
-    assert reason == Reason.WAITING
+    seen = p.seen()
+    assert without_pod(seen, made, (), soon) is None
+    assert without_pod(seen, made, (p.pod(Role.PREPARE),), late) is None
+    reason, message = without_pod(seen, made, (), late) or ("", "")
+    assert reason == Reason.NO_POD
     assert "describe job mini-prepare" in message
+
+
+def test_quota_that_was_looked_at_explains_a_job_without_a_pod() -> None:
+    made = p.job("mini-learner-a0", Role.LEARNER, created_at=p.ago(60))
+    used_up = cluster(quotas=(quota({"limits.memory": "10Gi"}, {"limits.memory": "8Gi"}),))
+    reason, message = without_pod(replace(p.seen(), around=used_up), made, (), p.NOW) or ("", "")
+    assert reason == Reason.QUOTA_EXCEEDED
+    assert "quota small has too little left for it: limits.memory 5Gi is needed, 2Gi is there" in message
+    roomy = cluster(quotas=(quota({"limits.memory": "10Gi", "pods": "2"}, {"pods": "1"}),))
+    assert (without_pod(replace(p.seen(), around=roomy), made, (), p.NOW) or ("",))[0] == Reason.NO_POD
 
 
 def test_deployment_that_is_refused_pods_is_told_of_in_the_api_servers_words() -> None:
@@ -333,6 +345,7 @@ def test_refused_pods_stand_in_the_condition_of_their_role(role: Role, policy: P
         ('pods "x" is forbidden: failed quota: small: must specify limits.cpu for: engine', Reason.QUOTA_EXCEEDED,
          "describe resourcequota small."),
         (NO_CLASS, Reason.REFUSED, "(kubectl get priorityclasses), or have the class made."),
+        ('pods "x" is forbidden: pod rejected: RuntimeClass "gvisor" not found', Reason.REFUSED, "get runtimeclasses."),
         ('pods "x" is forbidden: violates PodSecurity "restricted:latest": y', Reason.REFUSED, "namespace ns."),
         ('jobs.batch is forbidden: User "spade" cannot create resource "jobs"', Reason.REFUSED, '"jobs".'),
     ],

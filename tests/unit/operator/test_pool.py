@@ -250,7 +250,7 @@ def test_leftovers_of_a_deleted_namesake_go_first() -> None:
 
 def test_job_that_gets_no_pod_is_told_of() -> None:
     waiting = job(created_at=p.ago(60))
-    assert condition(decided(proven(jobs=[waiting]))[1], BatchCondition.VERIFIED) == ("False", Reason.WAITING)
+    assert condition(decided(proven(jobs=[waiting]))[1], BatchCondition.VERIFIED) == ("False", Reason.NO_POD)
     stuck = worker(phase="Pending", unschedulable='persistentvolumeclaim "programs" not found')
     _, status, _ = decided(proven(pods={stuck: None}, jobs=[waiting]))
     assert condition(status, BatchCondition.VERIFIED) == ("False", Reason.UNSCHEDULABLE)

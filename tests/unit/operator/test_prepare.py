@@ -93,7 +93,7 @@ def test_run_waits_until_its_deleted_namesake_has_gone() -> None:
 def test_preparation_without_a_pod_is_no_preparation_at_work() -> None:
     old = p.job("mini-prepare", Role.PREPARE, created_at=p.ago(60))
     step = prepare(p.seen(jobs=[old]), p.NOW)
-    assert p.wanted(step, ACCEPTED)[:2] == ("False", Reason.WAITING)
+    assert p.wanted(step, ACCEPTED)[:2] == ("False", Reason.NO_POD)
     fresh = prepare(p.seen(jobs=[p.job("mini-prepare", Role.PREPARE, created_at=p.NOW)]), p.NOW)
     assert p.wanted(fresh, ACCEPTED)[:2] == ("False", Reason.PREPARING)
     assert fresh.wake_after_seconds is not None, "no event comes of a pod that is not made"

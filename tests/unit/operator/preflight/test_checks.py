@@ -74,8 +74,8 @@ def test_what_can_never_work_is_a_problem(
     ("spec", "around", "says"),
     [
         ({}, {"runtime_classes": {"gvisor": RuntimeClass("gvisor", {"gvisor": "yes"})}}, "nodes with gvisor=yes"),
-        ({}, {"nodes": (node(taints=(Taint("gpu", "yes", "NoSchedule"),)),)}, "No node takes engine pods."),
-        ({"engine": {"pod": {"nodeSelector": {"gpu": "h200"}}}}, {}, "No node takes engine pods."),
+        ({}, {"nodes": (node(taints=(Taint("gpu", "yes", "NoSchedule"),)),)}, "roles: prepare, sandbox"),
+        ({"engine": {"pod": {"nodeSelector": {"gpu": "h200"}}}}, {}, "No node takes pods of these roles: engine."),
         ({"learner": {"pod": {"resources": {"limits": {"nvidia.com/gpu": "8"}}}}},
          {"nodes": (node(allocatable={"nvidia.com/gpu": "4"}),)}, "nvidia.com/gpu 8 is needed, 4 is there"),
         ({"engine": {"replicas": 3, "pod": {"resources": {"limits": {"nvidia.com/gpu": "4"}}}}, "storage": FREE},
@@ -85,6 +85,9 @@ def test_what_can_never_work_is_a_problem(
         ({"storage": {"size": "1Gi"}}, {"storage_classes": {"slow": False}}, "No StorageClass is the default"),
         ({}, {"quotas": (quota({"pods": "6"}, {"pods": "4"}),)}, "pods 5 is needed, 2 is there"),
         ({}, {"quotas": (quota({"limits.cpu": "100"}),)}, "must state it"),
+        ({"storage": {"size": "20Gi"}},
+         {"quotas": (quota({"requests.storage": "30Gi"}, {"requests.storage": "15Gi"}),)},
+         "requests.storage 20Gi is needed, 15Gi is there"),
     ],
 )  # fmt: skip
 def test_what_may_pass_by_itself_is_a_warning(spec: dict[str, Any], around: dict[str, Any], says: str) -> None:
@@ -100,6 +103,12 @@ def test_shared_storage_lets_pods_spread() -> None:
     assert not found(Level.WARNING, plan(storage=FREE), nodes=nodes)
     claims = {"mini-storage": Claim("Bound", ("ReadWriteMany",))}
     assert not found(Level.WARNING, nodes=nodes, claims=claims), "what the claim can counts, once it is there"
+
+
+def test_claim_that_is_there_takes_no_more_of_a_quota() -> None:
+    full = quota({"persistentvolumeclaims": "1"}, {"persistentvolumeclaims": "1"})
+    assert found(Level.WARNING, quotas=(full,))
+    assert not found(Level.WARNING, quotas=(full,), claims={"mini-storage": Claim("Bound", ("ReadWriteMany",))})
 
 
 def test_quota_for_other_pods_is_only_mentioned() -> None:
