@@ -92,7 +92,7 @@ def pool_size(seen: AnyPicture, now: datetime) -> PoolSize:
     target = min(wanted_pods(seen), max(allowed.growth, standing or 0), allowed.most)
     if target >= present:
         # Pods that a shrinking removes are told from lost ones by their number alone: they go before the pool grows.
-        surplus = len(seen.head.status.admitted) > present
+        surplus = max(len(seen.head.status.admitted), len(seen.pods_of(Role.SANDBOX))) > present
         pods = max(present, min(sandbox.min_pods, target)) if surplus else target
         return PoolSize(pods, wake_after_seconds=LOOK_AGAIN_SECONDS if allowed.full else None)
     if present > allowed.most:

@@ -111,13 +111,14 @@ class Load:
     async def watch(self) -> None:
         """Tell the worker's status what there is, and note what changes, until cancelled."""
         world, loop = self.stage.cluster.world, asyncio.get_running_loop()
-        began = loop.time()
+        began, known = loop.time(), (-1, -1, -1, -1)
         while True:
             world.sessions_open, world.sessions_wanted = self.pool.stats.open, self.pool.stats.wanted
             draining = sum(1 for pod in self.sandboxes if "deletionTimestamp" in pod["metadata"])
             now = (world.sessions_open, world.sessions_wanted, len(self.sandboxes), draining)
-            if not self.moments or now != (m := self.moments[-1], (m.open, m.waiting, m.pods, m.draining))[1]:
+            if now != known:
                 self.moments.append(Moment(loop.time() - began, *now))
+                known = now
             await asyncio.sleep(WATCH_SECONDS)
 
     async def end(self) -> None:

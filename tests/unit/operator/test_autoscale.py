@@ -50,6 +50,12 @@ def test_pool_grows_again_only_after_the_pods_are_gone_that_its_shrinking_remove
         assert pool_size(seen, p.NOW).pods == pods
 
 
+def test_pool_grows_again_only_after_starting_pods_are_gone_that_its_shrinking_removes() -> None:
+    starting = {p.pod(Role.SANDBOX, f"new-{n}"): None for n in range(3)}
+    assert size(100, 0, 1, pods=starting).pods == 1
+    assert size(100, 0, 3, pods=starting).pods == HIGH
+
+
 def test_pod_with_open_sessions_is_made_dear_before_the_pool_shrinks() -> None:
     busy, idle = p.pod(Role.SANDBOX, "busy"), p.pod(Role.SANDBOX, "idle")
     pods = {busy: p.sandbox_says(sessions=7), idle: p.sandbox_says()}
