@@ -157,6 +157,10 @@ async def _held(shop: Shop, key: Key) -> float | None:
     if key != head:
         return None
     record = hands.facts.pool(key.namespace, key.name) if key.alone else hands.facts.run(key.namespace, key.name)
+    if record is not None and record.meta.deleting and record.meta.holds_storage:
+        # What is known of its claim must last until its folder may be deleted.
+        await act(hands, releases(_ours(shop, key)))
+        return None
     if record is None or record.meta.deleting:
         return await _gone(shop, key)
     condition = held(record, hands.facts.strange_definitions, hands.clock())

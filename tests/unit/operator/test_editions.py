@@ -1,6 +1,7 @@
 """Under definitions of another edition nothing is decided: objects say so, and the rest of their status stays."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,6 +135,18 @@ async def test_pods_of_a_deleted_run_are_freed_all_the_same() -> None:
     able.hands.facts.strange_definitions = STRANGE
     await reconcile(able, RUN)
     assert [what["metadata"]["name"] for _, what in server.writes] == [p.ENGINE.meta.name]
+
+
+async def test_deleted_run_whose_folder_is_to_go_keeps_what_is_known_of_its_claim() -> None:
+    run = p.run_record(storage={"onDelete": "Delete"})
+    run = replace(run, meta=replace(run.meta, deleting=True, holds_storage=True))
+    claim = p.ChildRecord(p.meta(Kind.CLAIM, f"{p.RUN}-storage"))
+    server = Holding()
+    able = shop(server, run, p.ENGINE, claim)
+    able.hands.facts.strange_definitions = STRANGE
+    await reconcile(able, RUN)
+    assert [verb for verb, _ in server.writes] == ["delete"]
+    assert able.hands.facts.child("default", p.RUN, (Kind.CLAIM, claim.meta.name)) is not None
 
 
 class Publishing:
