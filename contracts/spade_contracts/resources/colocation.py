@@ -2,7 +2,7 @@
 
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.rule import Rule
-from spade_contracts.resources.run_parts import EngineSpec, LearnerSpec, Placement
+from spade_contracts.resources.run_parts import EngineSpec, Fabric, LearnerSpec, Placement
 
 ONE_EACH = (
     "with placement Colocated every learner node has one engine: write spec.engine.replicas as spec.learner.nodes"
@@ -14,6 +14,10 @@ IN_THE_LEARNERS_POD = (
 SAME_DEVICES = (
     "with placement Colocated the engine has the learner's devices: name a ResourceClaimTemplate in "
     "spec.learner.deviceClaimTemplate, and no device in spec.engine.pod.resources"
+)
+IN_THE_POD_NETWORK = (
+    "with placement Colocated workers reach the engine in the learner's pod by the pod network: use "
+    "spec.learner.fabric PodNetwork or Rdma"
 )
 OF_THE_POD = {
     "nodeSelector": "node_selector",
@@ -47,6 +51,11 @@ RULES = (
         SAME_DEVICES,
         field=".engine",
     ),
+    Rule(
+        f"!({_COLOCATED}) || self.learner.fabric != '{Fabric.HOST_RDMA}'",
+        IN_THE_POD_NETWORK,
+        field=".learner",
+    ),
 )
 
 
@@ -61,3 +70,5 @@ def check(placement: Placement, learner: LearnerSpec, engine: EngineSpec) -> Non
         raise ValueError(IN_THE_LEARNERS_POD)
     if any("/" in name for name in resources.requests.keys() | resources.limits.keys()):
         raise ValueError(SAME_DEVICES)
+    if learner.fabric is Fabric.HOST_RDMA:
+        raise ValueError(IN_THE_POD_NETWORK)

@@ -130,6 +130,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"placement": "Colocated", "engine": {"pod": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}}},
         "name a ResourceClaimTemplate in spec.learner.deviceClaimTemplate",
     ),
+    "a colocated engine on the node's network": (
+        {"placement": "Colocated", "learner": {"fabric": "HostRdma"}},
+        "use spec.learner.fabric PodNetwork or Rdma",
+    ),
     "fewer pods at most than at least": (
         {"sandbox": {"minPods": 8, "maxPods": 4}},
         "minPods (8) is more than maxPods (4): lower minPods or raise maxPods",

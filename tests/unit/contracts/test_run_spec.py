@@ -83,6 +83,7 @@ def test_impossible_wholes_are_refused_with_what_to_write(settings: dict[str, An
         ({"engine": {"pod": {"nodeSelector": {"a": "b"}}}}, "write all else in spec.learner.pod"),
         ({"engine": {"pod": {"labels": {"team": "rl"}}}}, "write all else in spec.learner.pod"),
         ({"engine": {"pod": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}}}, "spec.learner.deviceClaimTemplate"),
+        ({"learner": {"fabric": "HostRdma"}}, "use spec.learner.fabric PodNetwork or Rdma"),
     ],
 )
 def test_engine_that_does_not_fit_into_the_learners_pod_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -26,11 +26,12 @@ class Moved:
 
 def move_off(trained: Trainee, reference: Network | None) -> tuple[Moved, ...]:
     """Empty every storage of weights, masters, moments and gradients on this rank's device; what `move_on` needs."""
-    moved = [_emptied(storage, keep=keep) for storage, keep in _storages(trained, reference)]
+    found = tuple(_storages(trained, reference))
+    moved = tuple(_emptied(storage, keep=keep) for storage, keep in found)
     if trained.backend.device.type == "cuda":
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
-    return tuple(moved)
+    return moved
 
 
 def move_on(moved: tuple[Moved, ...]) -> None:
