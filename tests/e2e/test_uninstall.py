@@ -12,6 +12,7 @@ from tests.e2e.runs import NAMESPACE, mini_run
 
 SYSTEM, NAME = "spade-system", "removed"
 UNINSTALL_SECONDS = 400
+LEASE = "spade-operator-lease"
 WHERE = f"watchNamespace={NAMESPACE}"
 OURS = "app.kubernetes.io/name=spade"
 """On everything that the chart makes."""
@@ -34,12 +35,20 @@ def left(cluster: Cluster, selector: str) -> list[str]:
 @pytest.fixture
 def removable(operator: Cluster) -> Iterator[Cluster]:
     """The chart for the tests' namespace alone, so that no run elsewhere goes with it; as it was afterwards."""
+    without_lease(operator)
     deploy(operator, WHERE)
     try:
         yield operator
     finally:
         make_whole(operator)
         deploy(operator)
+
+
+def without_lease(cluster: Cluster) -> None:
+    """No Lease, as before a first installation: one that an operator had to make anew would not be the chart's."""
+    kubectl(cluster, "scale", "deployment", "spade-operator", "-n", SYSTEM, "--replicas=0")
+    kubectl(cluster, "wait", "--for=delete", "pod", "-l", f"{OURS},app.kubernetes.io/component=operator", "-n", SYSTEM)
+    kubectl(cluster, "delete", "lease", LEASE, "-n", SYSTEM, "--ignore-not-found")
 
 
 def make_whole(cluster: Cluster) -> None:
@@ -82,5 +91,5 @@ def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(rem
         60,
         lambda: str(left(removable, of_run)),
     )
-    assert get(removable, "lease", "spade-operator-lease", SYSTEM) is None
+    assert get(removable, "lease", LEASE, SYSTEM) is None
     kubectl(removable, "delete", "pvc", f"{NAME}-storage", "-n", NAMESPACE)
