@@ -14,7 +14,7 @@ SYSTEM, NAME = "spade-system", "removed"
 UNINSTALL_SECONDS = 400
 LEASE = "spade-operator-lease"
 WHERE = f"watchNamespace={NAMESPACE}"
-OURS = "app.kubernetes.io/name=spade"
+OURS = "app.kubernetes.io/instance=spade"
 """On everything that the chart makes."""
 
 
