@@ -81,23 +81,21 @@ def objection(heads: Sequence[Head], live_runs: LiveRuns, undo: str) -> str:
 
 async def clear(kube: Kube, namespace: str, live_runs: LiveRuns, undo: str, seconds: float = WAIT_SECONDS) -> int:
     """Remove runs and EnvBatches unless one keeps the chart, and wait until no pod of theirs is left; the exit code."""
-    heads = await _heads(kube, namespace)
-    if refusal := objection(heads, live_runs, undo):
-        print(refusal)
-        return REFUSED
-    print(f"removing {len(heads)} runs and EnvBatches; run storage stays")
     left = ""
     try:
         async with asyncio.timeout(seconds):
             while True:
-                for head in heads:
-                    await kube.delete(head.kind, head.namespace, head.name, uid=head.uid)
+                heads = await _heads(kube, namespace)
+                if refusal := objection(heads, live_runs, undo):
+                    print(refusal)
+                    return REFUSED
                 pods = (await kube.list(Kind.POD, namespace, RUN, metadata_only=True)).items
                 names = [f"Pod {pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods]
-                heads = await _heads(kube, namespace)
                 left = ", ".join([*map(str, heads), *names][:SHOWN])
                 if not left:
                     return 0
+                for head in heads:
+                    await kube.delete(head.kind, head.namespace, head.name, uid=head.uid)
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
         print(f"after {seconds:.0f} s there is still: {left or 'an unanswered call'}. Look at the operator's log, then")

@@ -1,10 +1,12 @@
 """What keeps the chart from being removed is told by name; what has ended does not keep it."""
 
+from typing import Any
+
 import pytest
 
-from spade_operator.kube import Object
+from spade_operator.kube import Listing, Object
 from spade_operator.records import Kind
-from spade_operator.uninstall import SHOWN, LiveRuns, head_of, objection
+from spade_operator.uninstall import REFUSED, SHOWN, LiveRuns, clear, head_of, objection
 
 UNDO = "helm rollback spade 3 --namespace spade-system"
 
@@ -51,3 +53,25 @@ def test_a_long_list_is_cut_and_counted() -> None:
     assert f"run{SHOWN:02d}" not in said
     assert f"{SHOWN + 3} of its objects" in said
     assert "and 3 more" in said
+
+
+class OneRunAfterAnother:
+    """An API server where a run has ended, and somebody makes another one when that is deleted."""
+
+    def __init__(self) -> None:
+        self.runs = [raw("first", "Complete")]
+        self.deleted: list[str] = []
+
+    async def list(self, kind: str, *_: object, **__: object) -> Listing:
+        return Listing(tuple(self.runs) if kind is Kind.RUN else (), "1")
+
+    async def delete(self, kind: str, namespace: str, name: str, *, uid: str) -> None:
+        self.deleted.append(name)
+        self.runs = [raw("second")]
+
+
+@pytest.mark.looptime
+async def test_run_that_is_made_meanwhile_is_not_deleted_unasked() -> None:
+    server: Any = OneRunAfterAnother()
+    assert await clear(server, "runs", LiveRuns.REFUSE, UNDO) == REFUSED
+    assert server.deleted == ["first"]
