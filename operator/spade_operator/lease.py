@@ -121,8 +121,8 @@ async def _try_once(kube: Kube, leadership: Leadership, claim: Claim, seen: Seen
     wanted: Object = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
-        "metadata": {"name": claim.name, "namespace": claim.namespace}
-        | ({"resourceVersion": lease["metadata"]["resourceVersion"]} if lease else {}),
+        # Labels and annotations of whoever made it stay, above all Helm's, which else would not know it for its own.
+        "metadata": {**(lease.get("metadata") or {}), "name": claim.name, "namespace": claim.namespace},
         "spec": {
             "holderIdentity": claim.identity,
             "leaseDurationSeconds": max(1, round(claim.duration_seconds)),

@@ -60,8 +60,12 @@ def head_of(kind: Kind, raw: Object) -> Head:
     return Head(kind, meta["namespace"], meta["name"], meta["uid"], status.get("phase", ""), bool(true & set(ENDS)))
 
 
-def objection(heads: Sequence[Head], live_runs: LiveRuns) -> str:
-    """Why nothing may be removed now, and what to do; '' if nothing keeps the chart."""
+def objection(heads: Sequence[Head], live_runs: LiveRuns, undo: str) -> str:
+    """Why nothing may be removed now, and what to do; '' if nothing keeps the chart.
+
+    undo: command after which Helm takes the release for whole again. A refused removal leaves it `uninstalling`, and
+    Helm upgrades no such release.
+    """
     live = [head for head in heads if not head.ended]
     if not live or live_runs is LiveRuns.DELETE:
         return ""
@@ -70,30 +74,28 @@ def objection(heads: Sequence[Head], live_runs: LiveRuns) -> str:
     return (
         f"SPADE is not removed, because {len(live)} of its objects have not ended:{names}{more}\n"
         "Without an operator nothing would end them and free their pods. Let them end, or delete them\n"
-        "(kubectl delete KIND NAME --namespace NAMESPACE; run storage stays), and remove the chart again. To have\n"
-        "them deleted with it: helm upgrade with --reuse-values --set uninstall.liveRuns=Delete, then helm uninstall."
+        "(kubectl delete KIND NAME --namespace NAMESPACE; run storage stays), and run helm uninstall again.\n"
+        f"To keep SPADE, or to upgrade it first to uninstall.liveRuns=Delete, make the release whole again:\n  {undo}"
     )
 
 
-async def clear(kube: Kube, namespace: str, live_runs: LiveRuns, seconds: float = WAIT_SECONDS) -> int:
+async def clear(kube: Kube, namespace: str, live_runs: LiveRuns, undo: str, seconds: float = WAIT_SECONDS) -> int:
     """Remove runs and EnvBatches unless one keeps the chart, and wait until no pod of theirs is left; the exit code."""
-    heads = await _heads(kube, namespace)
-    if refusal := objection(heads, live_runs):
-        print(refusal)
-        return REFUSED
-    print(f"removing {len(heads)} runs and EnvBatches; run storage stays")
     left = ""
     try:
         async with asyncio.timeout(seconds):
             while True:
-                for head in heads:
-                    await kube.delete(head.kind, head.namespace, head.name, uid=head.uid)
+                heads = await _heads(kube, namespace)
+                if refusal := objection(heads, live_runs, undo):
+                    print(refusal)
+                    return REFUSED
                 pods = (await kube.list(Kind.POD, namespace, RUN, metadata_only=True)).items
                 names = [f"Pod {pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods]
-                heads = await _heads(kube, namespace)
                 left = ", ".join([*map(str, heads), *names][:SHOWN])
                 if not left:
                     return 0
+                for head in heads:
+                    await kube.delete(head.kind, head.namespace, head.name, uid=head.uid)
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
         print(f"after {seconds:.0f} s there is still: {left or 'an unanswered call'}. Look at the operator's log, then")
@@ -106,10 +108,10 @@ async def _heads(kube: Kube, namespace: str) -> list[Head]:
     return [head_of(kind, item) for kind, item in found if kind is Kind.RUN or "source" in item["spec"]]
 
 
-async def _main(namespace: str, live_runs: LiveRuns) -> int:
+async def _main(namespace: str, live_runs: LiveRuns, undo: str) -> int:
     kube = Kube(find_connection(os.environ))
     try:
-        return await clear(kube, namespace, live_runs)
+        return await clear(kube, namespace, live_runs, undo)
     except SpadeError as error:
         print(error)
         return UNFINISHED
@@ -122,8 +124,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="spade_operator.uninstall", description=__doc__)
     parser.add_argument("--namespace", default="", help="the only namespace that was served; all if it is not given")
     parser.add_argument("--live-runs", type=LiveRuns, choices=list(LiveRuns), default=LiveRuns.REFUSE)
+    parser.add_argument("--undo", required=True, help="what to tell those who want to keep the chart after a refusal")
     arguments = parser.parse_args()
-    sys.exit(asyncio.run(_main(arguments.namespace, arguments.live_runs)))
+    sys.exit(asyncio.run(_main(arguments.namespace, arguments.live_runs, arguments.undo)))
 
 
 if __name__ == "__main__":

@@ -228,7 +228,10 @@ def deviations(cluster: Cluster, pods: list[Place], addresses: list[Place]) -> l
         others = [place for place in (*pods, *addresses) if place != source]
         tried = [(place.address, port, protocol) for place in others for port, protocol in place.ports]
         command = ("exec", "-n", source.namespace, source.name, "--", "python", "-c", PROBE, "try", json.dumps(tried))
-        reached = {tuple(target) for target in json.loads(kubectl(cluster, *command))}
+        said = kubectl(cluster, *command)
+        if not said:
+            return [f"{source}: its answer was lost on the way"]
+        reached = {tuple(target) for target in json.loads(said)}
         found = []
         for place in others:
             open_ports = {port for port, protocol in place.ports if (place.address, port, protocol) in reached}

@@ -1,18 +1,20 @@
 """Removing the chart from a real cluster: refused while a run is at work; then nothing stays but CRDs and storage."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 from tests.e2e.deployment import deploy
-from tests.e2e.kube import Cluster, apply, get, kubectl, running_pods, wait_until
+from tests.e2e.kube import Cluster, apply, get, kubectl, run_command, running_pods, wait_until
 from tests.e2e.runs import NAMESPACE, mini_run
 
 SYSTEM, NAME = "spade-system", "removed"
 UNINSTALL_SECONDS = 400
+LEASE = "spade-operator-lease"
 WHERE = f"watchNamespace={NAMESPACE}"
-OURS = "app.kubernetes.io/name=spade"
+OURS = "app.kubernetes.io/instance=spade"
 """On everything that the chart makes."""
 
 
@@ -33,9 +35,28 @@ def left(cluster: Cluster, selector: str) -> list[str]:
 @pytest.fixture
 def removable(operator: Cluster) -> Iterator[Cluster]:
     """The chart for the tests' namespace alone, so that no run elsewhere goes with it; as it was afterwards."""
+    without_lease(operator)
     deploy(operator, WHERE)
-    yield operator
-    deploy(operator)
+    try:
+        yield operator
+    finally:
+        make_whole(operator)
+        deploy(operator)
+
+
+def without_lease(cluster: Cluster) -> None:
+    """No Lease, as before a first installation: one that an operator had to make anew would not be the chart's."""
+    kubectl(cluster, "scale", "deployment", "spade-operator", "-n", SYSTEM, "--replicas=0")
+    kubectl(cluster, "wait", "--for=delete", "pod", "-l", f"{OURS},app.kubernetes.io/component=operator", "-n", SYSTEM)
+    kubectl(cluster, "delete", "lease", LEASE, "-n", SYSTEM, "--ignore-not-found")
+
+
+def make_whole(cluster: Cluster) -> None:
+    """A release that a failed test left half removed would keep all later tests from upgrading it."""
+    of_helm = ("-n", SYSTEM, "--kubeconfig", cluster.kubeconfig, "-o", "json")
+    releases = json.loads(run_command(cluster.helm, "list", "-a", *of_helm))
+    for release in (r for r in releases if r["name"] == "spade" and r["status"] != "deployed"):
+        run_command(cluster.helm, "rollback", "spade", release["revision"], *of_helm[:-2])
 
 
 def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(removable: Cluster) -> None:
@@ -48,6 +69,9 @@ def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(rem
     assert get(removable, "deployment", "spade-operator", SYSTEM) is not None
     assert get(removable, "spaderun", NAME, NAMESPACE) is not None
 
+    undo = re.search(r"helm (rollback spade \d+ --namespace \S+)", refused.stdout + refused.stderr)
+    assert undo is not None
+    run_command(removable.helm, *undo[1].split(), "--kubeconfig", removable.kubeconfig)
     deploy(removable, WHERE, "uninstall.liveRuns=Delete")
     done = uninstall(removable)
     assert done.returncode == 0, done.stderr
@@ -67,5 +91,5 @@ def test_chart_stays_while_a_run_is_at_work_and_then_leaves_crds_and_storage(rem
         60,
         lambda: str(left(removable, of_run)),
     )
-    assert get(removable, "lease", "spade-operator-lease", SYSTEM) is None
+    assert get(removable, "lease", LEASE, SYSTEM) is None
     kubectl(removable, "delete", "pvc", f"{NAME}-storage", "-n", NAMESPACE)

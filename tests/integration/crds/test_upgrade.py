@@ -182,6 +182,16 @@ def test_the_key_is_the_one_that_running_pods_have(upgraded: Upgraded) -> None:
     assert installation_key(upgraded.server) == upgraded.key
 
 
+def test_a_lease_that_an_operator_had_to_make_anew_is_left_to_it(upgraded: Upgraded) -> None:
+    server, name = upgraded.server, f"{RELEASE}-operator-lease"
+    assert server.get("lease", name, NAMESPACE)["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+    done(server, "delete", "lease", name, "-n", NAMESPACE)
+    anew = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": NAMESPACE}}
+    assert server.apply(anew).returncode == 0
+    with_helm(server, "upgrade", RELEASE, ROOT)
+    with_helm(server, "upgrade", RELEASE, ROOT)
+
+
 def test_crds_and_objects_are_all_that_the_removed_chart_leaves(upgraded: Upgraded) -> None:
     server = upgraded.server
     # No controller would run the hook's Job here; tests/e2e/test_uninstall.py does.

@@ -116,7 +116,8 @@ def test_the_lease_is_the_charts_and_the_operator_is_told_its_name() -> None:
 def test_the_hook_is_told_what_to_do_with_live_runs_and_where(live_runs: str) -> None:
     values = {"uninstall": {"liveRuns": live_runs}, "watchNamespace": "runs"}
     (container,) = one(render_hooks(values), "Job")["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == [f"--live-runs={live_runs}", "--namespace=runs"]
+    undo = "--undo=helm rollback spade 1 --namespace spade-system"
+    assert container["args"] == [f"--live-runs={live_runs}", undo, "--namespace=runs"]
 
 
 def test_a_new_site_restarts_the_operator() -> None:

@@ -23,6 +23,8 @@ class OneLease:
         self.hanging = 0
         """Calls to come that are never answered."""
         self.holders: list[str] = []
+        self.marks: Object = {}
+        """Labels and annotations."""
 
     async def get(self, kind: str, namespace: str, name: str) -> Object:
         await asyncio.sleep(0.01)
@@ -33,7 +35,7 @@ class OneLease:
             raise Unavailable("get", 0, "no answer")
         if self.lease is None:
             raise NotFound("get", 404, "")
-        return {**self.lease, "metadata": {"resourceVersion": str(self.version)}}
+        return {**self.lease, "metadata": {**self.marks, "resourceVersion": str(self.version)}}
 
     async def create(self, manifest: Object) -> Object:
         if self.lease is not None:
@@ -50,6 +52,9 @@ class OneLease:
             raise Unavailable("update", 0, "no answer")
         self.version += 1
         self.lease = {"spec": dict(manifest["spec"])}
+        self.marks = {
+            key: manifest["metadata"][key] for key in ("labels", "annotations") if key in manifest["metadata"]
+        }
         self.holders.append(manifest["spec"]["holderIdentity"])
         return manifest
 
@@ -81,6 +86,19 @@ async def test_at_most_one_leads_and_the_other_takes_over_when_it_is_given_back(
     assert not first.holds()
     await stop(keeping_second)
     assert server.holders[-1] == ""
+
+
+@pytest.mark.looptime
+async def test_lease_that_somebody_else_made_keeps_its_labels_and_annotations() -> None:
+    server = OneLease()
+    server.lease = {}
+    server.marks = {"labels": {"managed-by": "Helm"}, "annotations": {"release": "spade"}}
+    leadership, task = start(server, "one")
+    await asyncio.sleep(SECONDS)
+    assert leadership.holds()
+    assert len(server.holders) > 1
+    assert server.marks == {"labels": {"managed-by": "Helm"}, "annotations": {"release": "spade"}}
+    await stop(task)
 
 
 @pytest.mark.looptime
