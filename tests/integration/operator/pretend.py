@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from tests.integration.operator.live_sandboxes import LiveSandboxes
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
-from tests.integration.operator.pretend_containers import container_names, container_status, one_ended
+from tests.integration.operator.pretend_containers import all_ended, all_running, one_ended
 from tests.integration.operator.pretend_marks import now, owner_of, role_of, unschedulable, without_image, worth
 from tests.support.schedules import WordFault, WordTrouble
 
@@ -95,7 +95,7 @@ class PretendCluster:
     async def kill_container(self, pod: Pod, name: str, code: int = 137) -> None:
         """One of two containers ends, and the pod runs on: it is of a Job, which restarts none."""
         self.world.died[pod.group] += 1
-        await self._set_status(pod, {"containerStatuses": one_ended(pod, name, code, now())})
+        await self._set_status(pod, {"containerStatuses": one_ended(pod, name, code)})
         await self._stop(f"{pod.raw['metadata']['uid']}/{name}")
 
     async def evict(self, pod: Pod) -> None:
@@ -353,22 +353,7 @@ class PretendCluster:
     # Pod status
 
     async def _running(self, pod: Pod) -> None:
-        gates = {gate["conditionType"] for gate in pod.raw["spec"].get("readinessGates", [])}
-        state = {"running": {"startedAt": now()}}
-        containers = [container_status(pod, state, ready=True, name=name) for name in container_names(pod.raw)]
-        for container in containers if pod.restarts else ():
-            container["lastState"] = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": now()}}
-        conditions = [
-            {"type": t, "status": "True", "lastTransitionTime": now()}
-            for t in ("PodScheduled", "Initialized", "ContainersReady")
-        ]
-        if not gates:
-            conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": now()})
-        status = {
-            "phase": "Running", "podIP": pod.ip, "podIPs": [{"ip": pod.ip}], "startTime": now(),
-            "containerStatuses": containers, "conditions": conditions,
-        }  # fmt: skip
-        await self._set_status(pod, status)
+        await self._set_status(pod, all_running(pod))
 
     async def _waits(self, raw: Object, status: Object) -> None:
         """The pod does not start, and says why."""
@@ -376,11 +361,7 @@ class PretendCluster:
             await self.kube.patch(Kind.POD, self.namespace, raw["metadata"]["name"], {"status": status}, part="status")
 
     async def _ended(self, pod: Pod, code: int, message: str, reason: str = "Error") -> None:
-        state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else reason, "message": message,
-                                "startedAt": now(), "finishedAt": now()}}  # fmt: skip
-        phase = "Succeeded" if code == 0 else "Failed"
-        ends = [container_status(pod, state, ready=False, name=name) for name in container_names(pod.raw)]
-        await self._set_status(pod, {"phase": phase, "containerStatuses": ends})
+        await self._set_status(pod, all_ended(pod, code, message, reason))
         await self._stop(pod.raw["metadata"]["uid"], keep=True)
         await self._stop(f"{pod.raw['metadata']['uid']}/engine")
         pod.raw["metadata"]["labels"] = pod.raw["metadata"]["labels"] | {labels.ROLE: "ended"}
