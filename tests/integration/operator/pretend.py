@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from tests.integration.operator.live_sandboxes import LiveSandboxes
 from tests.integration.operator.pretend_answers import ANSWERS, EPISODES, Pod, World
-from tests.integration.operator.pretend_containers import all_ended, all_running, one_ended
+from tests.integration.operator.pretend_containers import all_ended, all_running, container_names, one_ended
 from tests.integration.operator.pretend_marks import now, owner_of, role_of, unschedulable, without_image, worth
 from tests.support.schedules import WordFault, WordTrouble
 
