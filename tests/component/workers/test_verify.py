@@ -13,13 +13,13 @@ from tests.support.sandbox_pods import RunningPod, pod_in_namespaces
 from spade_contracts.config import SandboxLimits
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import VerificationSettings
+from spade_contracts.exit_codes import ExitCode
 from spade_contracts.manifests import VerificationManifest
 from spade_contracts.statuses import VerifySummary
 from spade_contracts.tasks import VerifyTask
 from spade_trainer.store import manifests, verifications
 from spade_trainer.store.objects import open_store
 from spade_trainer.store.programs import read_programs
-from spade_trainer.workers.main import NEVER
 from spade_trainer.workers.verify import CHUNK
 
 COPIES = 6
@@ -133,6 +133,6 @@ async def test_killed_workers_leave_what_they_judged_and_others_do_the_rest(
 async def test_nothing_to_judge_is_told_and_not_tried_again(pod: RunningPod, tmp_path: Path) -> None:
     run = small_run(tmp_path / "run", "", pod.target)
     worker = await start(run, task(run, tmp_path / "nowhere"))
-    assert await worker.ended() == NEVER
+    assert await worker.ended() == ExitCode.NEVER
     told = VerifySummary.model_validate_json(worker.message.read_bytes())
     assert "nowhere: cannot be read" in told.error
