@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.kube import Cluster, Object, condition, get, items, kubectl, running_pods
+from tests.e2e.kube import Cluster, Object, condition, get, items, kubectl, run_command, running_pods, wait_until
 from tests.e2e.runs import NAMESPACE, mini_run, run_folder
 
 from spade_contracts.metrics import METRICS
@@ -74,7 +74,7 @@ def seen(operator: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         finally:
             child.kill()
             child.wait()
-            kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false")
+            kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--wait=false", "--ignore-not-found")
 
 
 def documents(cluster: Cluster, pattern: str) -> list[Object]:
@@ -115,6 +115,22 @@ def test_children_tell_what_they_came_to(operator: Cluster, seen: Seen) -> None:
     assert all(condition(j, "Complete")[0] == "True" for j in jobs)
 
 
+def test_policy_is_exported_through_the_cluster(operator: Cluster, seen: Seen, tmp_path: Path) -> None:
+    target = tmp_path / "policy"
+    told = run_command(
+        *(sys.executable, "-m", "spade_cli.main", "export", NAME, target, "-n", NAMESPACE),
+        *("--kubeconfig", operator.kubeconfig),
+        timeout_seconds=180,
+    )
+    assert "Policy version 4 is in" in " ".join(told.split())
+    stored = run_folder(operator, NAME) / "policies" / "0004"
+    exported = {path.name: path.read_bytes() for path in target.iterdir()}
+    assert "config.json" in exported
+    assert all((stored / name).read_bytes() == content for name, content in exported.items())
+    left = [p for p in items(operator, "pods", NAMESPACE) if p["metadata"]["name"].startswith(f"{NAME}-export-")]
+    assert all("deletionTimestamp" in pod["metadata"] for pod in left), "the pod that reads the claim is given back"
+
+
 def test_complete_run_holds_no_pod(operator: Cluster, seen: Seen) -> None:
     assert not running_pods(operator, NAMESPACE, NAME, "engine")
     assert not running_pods(operator, NAMESPACE, NAME, "learner")
@@ -126,3 +142,20 @@ def test_each_role_exports_its_metrics_during_the_run(seen: Seen, role: str) -> 
     assert promised
     shown = seen.metrics[role] | {f"{name}_total" for name in seen.metrics[role]}
     assert promised <= shown, f"missing: {promised - shown}"
+
+
+def test_deleted_run_takes_its_folder_along_where_that_is_asked_for(operator: Cluster, seen: Seen) -> None:
+    """The last one, because the run is gone afterwards."""
+    folder = run_folder(operator, NAME)
+    wanted = json.dumps({"spec": {"storage": {"onDelete": "Delete"}}})
+    kubectl(operator, "patch", "spaderun", NAME, "-n", NAMESPACE, "--type=merge", "-p", wanted)
+    held = wait_until(
+        "the finalizer",
+        lambda: (get(operator, "spaderun", NAME, NAMESPACE) or {})["metadata"].get("finalizers"),
+        60,
+    )
+    assert held
+    assert (folder / "run.json").exists()
+    kubectl(operator, "delete", "spaderun", NAME, "-n", NAMESPACE, "--timeout=180s", timeout_seconds=200)
+    assert not folder.exists()
+    assert get(operator, "pvc", f"{NAME}-storage", NAMESPACE) is not None
