@@ -17,7 +17,7 @@ from typing import Any
 from tests.bench.record import at_most, finished_run, measured, run_options, write
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-BOUND_PER_ROLLOUT = 12.0
+BOUND_PER_ROLLOUT = 8.0
 
 
 def events(path: Path) -> Iterator[dict[str, Any]]:
