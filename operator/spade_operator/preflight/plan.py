@@ -1,11 +1,12 @@
 """What a run's pods will ask of the cluster, read from the very manifests that the operator would make."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import RolloutJobSpec
+from spade_contracts.resources.run_parts import Placement
 from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.engine import engine_deployment
 from spade_operator.children.learner import learner_job
@@ -35,31 +36,26 @@ class Pods:
 
     @property
     def requests(self) -> Amounts:
-        """What one of them requests; a limit without a request is one."""
-        resources = self._container["resources"]
-        return quantities({**resources["limits"], **resources["requests"]})
+        """What one of them requests, over its containers; a limit without a request is one."""
+        return _sum(quantities({**asked["limits"], **asked["requests"]}) for asked in self._resources)
 
     @property
     def limits(self) -> Amounts:
         """What one of them is limited to."""
-        return quantities(self._container["resources"]["limits"])
+        return _sum(quantities(asked["limits"]) for asked in self._resources)
 
     @property
-    def asked(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Requests and limits as its container names them."""
-        resources = self._container["resources"]
-        return resources["requests"], resources["limits"]
+    def images(self) -> tuple[str, ...]:
+        """Of its containers."""
+        return tuple(container["image"] for container in self.spec["containers"])
+
+    def states(self, kind: str, resource: str) -> bool:
+        """Whether each container names its `requests` or `limits` of a resource; a limit is a request too."""
+        return all(resource in asked["limits"] or resource in asked[kind] for asked in self._resources)
 
     @property
-    def image(self) -> str:
-        """Its image."""
-        return str(self._container["image"])
-
-    @property
-    def _container(self) -> Manifest:
-        (only,) = self.spec["containers"]
-        result: Manifest = only
-        return result
+    def _resources(self) -> list[Manifest]:
+        return [container["resources"] for container in self.spec["containers"]]
 
     def mounts_claim(self, claim: str) -> bool:
         """Whether it mounts this claim."""
@@ -134,7 +130,9 @@ def plan_of(run: Run, site: Site) -> Plan:
     (prepare,) = prepare_job(run, site)
     (sandbox,) = sandbox_deployment(owner, site, None)
     (beacon,) = beacon_deployment(owner, site)
-    (engine,) = engine_deployment(run, site, spec.engine.replicas)
+    # Elsewhere an engine is a container of the learner's pod.
+    apart = spec.placement is Placement.DISAGGREGATED
+    engines = engine_deployment(run, site, spec.engine.replicas) if apart else []
     (learner,) = learner_job(run, site, 0)
     (worker,) = play_job(run, Parent("RolloutJob", run.name, ""), plays, site, 0)
     nodes, replicas = spec.learner.nodes, spec.engine.replicas
@@ -144,7 +142,7 @@ def plan_of(run: Run, site: Site) -> Plan:
         (
             Pods(Role.SANDBOX, spec.sandbox.min_pods, spec.sandbox.max_pods, _pod(sandbox)),
             Pods(Role.BEACON, 1, 1, _pod(beacon)),
-            Pods(Role.ENGINE, replicas, replicas, _pod(engine)),
+            *(Pods(Role.ENGINE, replicas, replicas, _pod(engine)) for engine in engines),
             Pods(Role.LEARNER, nodes, nodes, _pod(learner)),
             Pods(Role.WORKER, workers, workers, _pod(worker)),
         ),
@@ -166,6 +164,14 @@ def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:
         number = one.most if most else one.count
         for name, amount in (*one.requests.items(), ("pods", Decimal(1))):
             result[name] = result.get(name, Decimal(0)) + amount * number
+    return result
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    result: dict[str, Decimal] = {}
+    for amounts in parts:
+        for name, amount in amounts.items():
+            result[name] = result.get(name, Decimal(0)) + amount
     return result
 
 

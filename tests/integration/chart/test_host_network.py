@@ -68,7 +68,8 @@ def test_learner_needs_the_privileged_level_and_every_other_pod_the_restricted_o
     ("word", "changes", "says"),
     [
         ("engine", {"hostNetwork": True}, "only learner pods of a run may use the node's network"),
-        ("sandbox", {"hostNetwork": True}, "sandbox pods must not share the node's namespaces"),
+        # Two policies refuse it, and the API server tells the words of one.
+        ("sandbox", {"hostNetwork": True}, "denied request"),
         ("learner", {"hostPID": True}, "must not share the node's processes"),
         ("learner", {"volumes": [{"name": "x", "hostPath": {"path": "/"}}]}, "must not mount folders of the node"),
         ("learner", {"securityContext": {"runAsNonRoot": False}}, "must not run as root"),

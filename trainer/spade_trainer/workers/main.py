@@ -8,6 +8,7 @@ failure of all but prepare.
 import argparse
 import asyncio
 import logging
+import os
 import signal
 import sys
 import time
@@ -195,5 +196,16 @@ def _run_beacon(targets: Path, data_port: int, status_port: int) -> int:
     return ExitCode.AGAIN
 
 
+def run() -> None:
+    """Entry point; never returns. The work is done and said by then, and libraries' own threads that still start while
+    the interpreter takes itself down would abort the process.
+    """
+    code = main()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -1,16 +1,22 @@
 """What a run needs and a cluster lacks is told before the run starts, with the way to mend it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.support.children import make_site
 from tests.support.surroundings import cluster, node, plan, quota
 
 from spade_contracts.resources import Reason
+from spade_contracts.resources.spade_run import SpadeRunSpec
+from spade_operator.children.owner import Run
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
-from spade_operator.preflight.plan import Plan
+from spade_operator.preflight.plan import Plan, plan_of
 from spade_operator.preflight.surroundings import Claim, RuntimeClass, Surroundings, Taint
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 FREE = {"accessMode": "ReadWriteMany"}
 
 
@@ -28,6 +34,15 @@ def test_cluster_that_has_everything_is_fine() -> None:
     assert not found(Level.WARNING)
     assert {finding.about for finding in found(Level.FINE)} >= {"RuntimeClass", "storage", "quota", "nodes", "network"}
     assert [finding.about for finding in found(Level.UNKNOWN)] == ["images"], "nodes tell of some images only"
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_of_a_run_has_a_plan_and_an_answer_to_each_check(example: Path) -> None:
+    documents = [d for d in yaml.safe_load_all(example.read_text(encoding="utf-8")) if d and d["kind"] == "SpadeRun"]
+    for document in documents:
+        wanted = plan_of(Run("default", "mini", "u", SpadeRunSpec.model_validate(document["spec"])), make_site())
+        for around in (cluster(), cluster(nodes=(), quotas=(quota({"limits.memory": "1Ti", "cpu": "1"}),))):
+            assert {finding.about for finding in check_all(wanted, around)} >= {"quota", "nodes", "images"}
 
 
 def test_what_cannot_be_looked_at_is_said_and_is_no_fault() -> None:
