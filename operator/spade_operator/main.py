@@ -13,7 +13,7 @@ import uvloop
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import RUN
-from spade_operator import editions, handlers, lease
+from spade_operator import editions, handlers, lease, queues
 from spade_operator.children.site import Site, load_site
 from spade_operator.facts import Facts
 from spade_operator.handlers.memory import Memory
@@ -78,6 +78,8 @@ async def operate(environment: Mapping[str, str]) -> None:
         runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
+        if site.kueue:
+            await queues.first_look(kube, facts, site.watch_namespace)
         schemas = await editions.first_look(kube, facts)
         await _until_one_ends(
             keep_watching(
@@ -92,6 +94,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             poller.run(leadership.holds),
             look_around(kube, facts, queue, site, leadership.holds),
             poster.run(),
+            *([queues.keep_looking(kube, facts, queue, site.watch_namespace)] if site.kueue else []),
             *(work(shop) for _ in range(settings.workers)),
         )  # fmt: skip
 

@@ -136,13 +136,33 @@ def accept(seen: Observed, now: datetime) -> Step:
         try:
             check(seen.spec)
             check_fabric(seen.spec, seen.site.rdma)
+            _check_queue(seen)
         except InvalidInput as error:
             problem = str(error)
             reason = _reason(error)
     if not problem:
-        return _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
+        return _without_kueue(seen) or _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
+
+
+def _check_queue(seen: Observed) -> None:
+    """Raise NotAllowed where the installation keeps no Workloads."""
+    if seen.spec.queue_name is not None and not seen.site.kueue:
+        remedy = "Have it set where Kueue is installed, or leave queueName out."
+        raise NotAllowed("spec.queueName", "needs the chart's value kueue.enabled", remedy=remedy)
+
+
+def _without_kueue(seen: Observed) -> Step | None:
+    """A run with a queue where Kueue is not. It is looked for again by itself."""
+    if seen.spec.queue_name is None or seen.queueing.served:
+        return None
+    words = (
+        "spec.queueName names a queue of Kueue, but the API server does not serve kueue.x-k8s.io/v1beta2. Install a "
+        "version of Kueue that does, or leave queueName out. The run goes on by itself when that is mended."
+    )
+    refused = is_false(RunCondition.ACCEPTED, Reason.KUEUE_MISSING, words)
+    return Step(conditions=(refused,), phase=Phase.PENDING, doing="waits for Kueue", blocks=True)
 
 
 def _reason(error: InvalidInput) -> Reason:
