@@ -17,7 +17,7 @@ Check = Callable[[Plan, Surroundings], Iterator[Finding]]
 
 def check_images(plan: Plan, around: Surroundings) -> Iterator[Finding]:
     """Whether nodes tell of the images. They tell of their largest ones only, so silence means nothing."""
-    images = {pods.image: pods for pods in plan.all_pods}
+    images = {image: pods for pods in plan.all_pods for image in pods.images}
     if around.nodes is None:
         yield Finding(Level.UNKNOWN, IMAGES, "Whether nodes have or can get the images could not be looked at.")
         return

@@ -1,11 +1,12 @@
 """What a run's pods will ask of the cluster, read from the very manifests that the operator would make."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import RolloutJobSpec
+from spade_contracts.resources.run_parts import Placement
 from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.engine import engine_deployment
 from spade_operator.children.learner import learner_job
@@ -36,30 +37,25 @@ class Pods:
     @property
     def requests(self) -> Amounts:
         """What one of them requests; a limit without a request is one."""
-        resources = self._container["resources"]
-        return quantities({**resources["limits"], **resources["requests"]})
+        return _sum({**one["limits"], **one["requests"]} for one in self._resources)
 
     @property
     def limits(self) -> Amounts:
         """What one of them is limited to."""
-        return quantities(self._container["resources"]["limits"])
+        return _sum(one["limits"] for one in self._resources)
+
+    def states(self, resource: str, *, limit: bool) -> bool:
+        """Whether every container of one of them names the resource in its limits, or in its requests."""
+        return all(resource in one["limits"] or (not limit and resource in one["requests"]) for one in self._resources)
 
     @property
-    def asked(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Requests and limits as its container names them."""
-        resources = self._container["resources"]
-        return resources["requests"], resources["limits"]
+    def images(self) -> tuple[str, ...]:
+        """The images of its containers."""
+        return tuple(one["image"] for one in self.spec["containers"])
 
     @property
-    def image(self) -> str:
-        """Its image."""
-        return str(self._container["image"])
-
-    @property
-    def _container(self) -> Manifest:
-        (only,) = self.spec["containers"]
-        result: Manifest = only
-        return result
+    def _resources(self) -> list[Manifest]:
+        return [one["resources"] for one in self.spec["containers"]]
 
     def mounts_claim(self, claim: str) -> bool:
         """Whether it mounts this claim."""
@@ -138,13 +134,14 @@ def plan_of(run: Run, site: Site) -> Plan:
     (learner,) = learner_job(run, site, 0)
     (worker,) = play_job(run, Parent("RolloutJob", run.name, ""), plays, site, 0)
     nodes, replicas = spec.learner.nodes, spec.engine.replicas
+    colocated = spec.placement is Placement.COLOCATED
     return Plan(
         run.namespace,
         run.name,
         (
             Pods(Role.SANDBOX, spec.sandbox.min_pods, spec.sandbox.max_pods, _pod(sandbox)),
             Pods(Role.BEACON, 1, 1, _pod(beacon)),
-            Pods(Role.ENGINE, replicas, replicas, _pod(engine)),
+            *([] if colocated else [Pods(Role.ENGINE, replicas, replicas, _pod(engine))]),
             Pods(Role.LEARNER, nodes, nodes, _pod(learner)),
             Pods(Role.WORKER, workers, workers, _pod(worker)),
         ),
@@ -157,6 +154,14 @@ def plan_of(run: Run, site: Site) -> Plan:
         runtime_class=site.sandbox_runtime_class,
         pull_secrets=site.image_pull_secrets,
     )
+
+
+def _sum(amounts: Iterable[Mapping[str, str]]) -> Amounts:
+    result: dict[str, Decimal] = {}
+    for one in amounts:
+        for name, amount in quantities(one).items():
+            result[name] = result.get(name, Decimal(0)) + amount
+    return result
 
 
 def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:

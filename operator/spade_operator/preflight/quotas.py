@@ -94,7 +94,7 @@ def _unstated(plan: Plan, quota: Quota, name: str) -> Iterator[Finding]:
     kind, _, resource = name.rpartition(".")
     if resource not in COMPUTE or kind not in ("", "requests", "limits"):
         return
-    silent = [pods for pods in plan.all_pods if not _states(pods, kind or "requests", resource)]
+    silent = [pods for pods in plan.all_pods if not pods.states(resource, limit=kind == "limits")]
     if silent:
         where = f"resources.{kind or 'requests'}.{resource}"
         fields = joined(dict.fromkeys(f"{pod_field(pods.role)}.{where}" for pods in silent))
@@ -103,11 +103,6 @@ def _unstated(plan: Plan, quota: Quota, name: str) -> Iterator[Finding]:
             Level.WARNING, QUOTAS, f"Quota {quota.name} counts {name}, so pods must state it, and {roles} pods do not.",
             f"Set {fields} (a beacon's is the value defaultResources.beacon), unless a LimitRange does.",
         )  # fmt: skip
-
-
-def _states(pods: Pods, kind: str, resource: str) -> bool:
-    requests, limits = pods.asked
-    return resource in limits or (kind == "requests" and resource in requests)
 
 
 def _words(needed: Amounts, there: Amounts) -> str:

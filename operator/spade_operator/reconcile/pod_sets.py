@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from spade_contracts.labels import ASKED_ANNOTATION, Role
+from spade_contracts.labels import ASKED_ANNOTATION
 from spade_contracts.resources import SpadeRunSpec
-from spade_contracts.resources.run_parts import Placement
 from spade_operator.children.manifests import Manifest, child, digest, run_labels
 from spade_operator.children.names import workload_name
 from spade_operator.children.owner import Run
@@ -35,9 +34,7 @@ def workload_of(run: Run, site: Site, priority: int | None) -> Manifest:
     The sandbox pool counts with maxPods, because nothing may run that was not admitted. The preparation is not counted:
     it is over before any other pod comes.
     """
-    colocated = run.spec.placement is Placement.COLOCATED
-    pods = [one for one in plan_of(run, site).pods if not (colocated and one.role is Role.ENGINE)]
-    spec: Manifest = {"queueName": run.spec.queue_name, "podSets": [_pod_set(one) for one in pods]}
+    spec: Manifest = {"queueName": run.spec.queue_name, "podSets": [_pod_set(one) for one in plan_of(run, site).pods]}
     if priority is not None:
         name = run.spec.learner.pod.priority_class_name
         spec["priority"] = priority

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.support.surroundings import cluster, node, plan, quota
 
+from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
@@ -133,3 +134,19 @@ def test_images_that_nodes_tell_of_are_there(prefix: str) -> None:
 
 def test_network_is_known_by_example_only() -> None:
     assert "isolation probe" in next(f for f in found(Level.UNKNOWN, proven_by="") if f.about == "network").message
+
+
+def test_a_colocated_run_is_reckoned_by_the_learners_pods_with_engines_in_them() -> None:
+    apart = {pods.role: pods for pods in plan().pods}
+    together = {
+        pods.role: pods
+        for pods in plan(placement="Colocated", learner={"deviceClaimTemplate": "gpus"}, engine={"replicas": 1}).pods
+    }
+    assert Role.ENGINE not in together
+    for name in ("cpu", "memory"):
+        both = apart[Role.LEARNER].requests[name] + apart[Role.ENGINE].requests[name]
+        assert together[Role.LEARNER].requests[name] == both
+    assert together[Role.LEARNER].limits["memory"] == 2 * apart[Role.LEARNER].limits["memory"]
+    colocated = plan(placement="Colocated", learner={"deviceClaimTemplate": "gpus"})
+    for around in ({}, {"quotas": (quota({"limits.memory": "1Ti", "requests.cpu": "100", "limits.cpu": "100"}),)}):
+        assert not of_level(check_all(colocated, cluster(**around)), Level.PROBLEM)
