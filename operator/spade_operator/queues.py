@@ -1,4 +1,4 @@
-"""Reads what Kueue says of runs that have a queue. Where no run has one, nothing is asked.
+"""Reads what Kueue says of runs that have a queue. While no run has one, nothing is asked.
 
 Workloads are listed, not watched: a watch of a kind that may be missing would end all others, and a run that waits for
 quota does not mind two seconds.

@@ -13,6 +13,7 @@ from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
 from spade_operator.preflight.plan import plan_of
+from spade_operator.reconcile.expiry import ended
 from spade_operator.reconcile.fabric import NotAllowed, check_fabric
 from spade_operator.reconcile.observe import RESTING, Observed
 from spade_operator.reconcile.steps import Step, is_false
@@ -146,16 +147,20 @@ def accept(seen: Observed, now: datetime) -> Step:
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
 
 
+def _needs_queue(seen: Observed) -> bool:
+    return seen.spec.queue_name is not None and not ended(seen)
+
+
 def _check_queue(seen: Observed) -> None:
     """Raise NotAllowed where the installation keeps no Workloads."""
-    if seen.spec.queue_name is not None and not seen.site.kueue:
+    if _needs_queue(seen) and not seen.site.kueue:
         remedy = "Have it set where Kueue is installed, or leave queueName out."
         raise NotAllowed("spec.queueName", "needs the chart's value kueue.enabled", remedy=remedy)
 
 
 def _without_kueue(seen: Observed) -> Step | None:
     """A run with a queue where Kueue is not. It is looked for again by itself."""
-    if seen.spec.queue_name is None or seen.queueing.served:
+    if not _needs_queue(seen) or seen.queueing.served:
         return None
     words = (
         "spec.queueName names a queue of Kueue, but the API server does not serve kueue.x-k8s.io/v1beta2. Install a "

@@ -21,6 +21,11 @@ def goes_on(seen: Observed) -> bool:
     )
 
 
+def ended(seen: Observed) -> bool:
+    """Whether a run is Complete or Failed, and nobody wants it to go on."""
+    return (seen.holds(RunCondition.COMPLETE) or seen.holds(RunCondition.FAILED)) and not goes_on(seen)
+
+
 def pool_expiry(seen: ObservedPool, now: datetime) -> Step:
     """The same of a stand-alone EnvBatch."""
     spec = seen.head.spec

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from spade_contracts.resources import Reason, RunCondition
 from spade_operator.queueing import places
-from spade_operator.reconcile.expiry import goes_on
+from spade_operator.reconcile.expiry import ended
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.pod_sets import asked, workload_of
 from spade_operator.reconcile.steps import (
@@ -53,11 +53,11 @@ def workload(seen: Observed, now: datetime) -> Step:
     if seen.spec.queue_name is None:
         return Step(_removed(found))
     if found is None:
-        return Step(() if _ended(seen) or suspended_now(seen) else _made(seen))
-    return Step(_ended_well(seen, found) if _ended(seen) else _kept(seen, found))
+        return Step(() if ended(seen) or suspended_now(seen) else _made(seen))
+    return Step(_told(seen, found) if ended(seen) else _kept(seen, found))
 
 
-def _ended_well(seen: Observed, found: WorkloadRecord) -> tuple[Action, ...]:
+def _told(seen: Observed, found: WorkloadRecord) -> tuple[Action, ...]:
     """The quota is free again as soon as no pod uses it."""
     return () if found.standing.finished or _holds_pods(seen) else (_finish(seen, found),)
 
@@ -98,10 +98,6 @@ def _words(seen: Observed) -> str:
         names = sorted({n for given in found.standing.flavors.values() for n in given} - seen.queueing.flavors.keys())
         return f"{queue}: the run is admitted; ResourceFlavor {', '.join(names)} is not known yet."
     return f"{queue}: {found.standing.words or 'Kueue has not looked at the run yet.'}"
-
-
-def _ended(seen: Observed) -> bool:
-    return (seen.holds(RunCondition.COMPLETE) or seen.holds(RunCondition.FAILED)) and not goes_on(seen)
 
 
 def _holds_pods(seen: Observed) -> bool:

@@ -1,13 +1,16 @@
 """A run with a queue has no pod before Kueue admits it, gives all back when Kueue says so, and tells its end."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support import kueue as k
 from tests.support import pictures as p
 from tests.support.children import make_run, make_site, workloads
+from tests.support.pod_settings import PLACEMENT
 from tests.support.tiny_world import TinyWorld
 
 from spade_contracts.labels import Role
@@ -22,6 +25,7 @@ from spade_operator.reconcile.steps import Action, Create, MarkWorkload, Remove
 from spade_operator.reconcile.steps import WorkloadMark as Mark
 from spade_operator.records import Kind, WorkloadRecord, record_of
 
+ROOT = Path(__file__).parents[3]
 SITE = p.SITE.model_copy(update={"kueue": True})
 READ = Queueing(flavors={k.FLAVOR: flavor_place({"spec": k.PLACE})})
 SPOT = READ.flavors[k.FLAVOR]
@@ -135,6 +139,34 @@ def test_pod_sets_are_the_most_that_a_run_may_hold() -> None:
     assert sets["sandbox"]["template"]["spec"]["runtimeClassName"] == "gvisor"
 
 
+def test_every_field_of_the_workload_is_one_that_kueue_knows() -> None:
+    crds = json.loads((ROOT / "tests/data/kueue/crds.json").read_text())["items"]
+    (version,) = next(one for one in crds if one["spec"]["names"]["kind"] == "Workload")["spec"]["versions"]
+    pod = {"pod": PLACEMENT | {"resources": {"limits": {"example.com/gpu": "1"}}}}
+    run = make_run(queueName="team", learner=pod, engine=pod, workers=pod, sandbox={"pod": PLACEMENT})
+    spec = workload_of(run, make_site(), 7)["spec"]
+    assert version["name"] == "v1beta2"
+    assert sorted(unknown(spec, version["schema"]["openAPIV3Schema"]["properties"]["spec"], "spec")) == []
+
+
+def unknown(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
+    """Paths of fields that a structural schema does not have, and of those that it misses."""
+    if isinstance(value, list):
+        for one in value:
+            yield from unknown(one, schema["items"], f"{path}[]")
+    elif isinstance(value, dict) and "properties" in schema:
+        yield from (f"{path} lacks {name}" for name in set(schema.get("required", ())) - value.keys())
+        for name, content in value.items():
+            if name in schema["properties"]:
+                yield from unknown(content, schema["properties"][name], f"{path}.{name}")
+            else:
+                yield f"{path}.{name}"
+    elif not isinstance(value, dict):
+        kinds: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
+        if "type" in schema and not isinstance(value, kinds.get(schema["type"], object)):
+            yield f"{path} is {value!r}"
+
+
 def test_colocated_engines_count_in_the_learners_pods() -> None:
     run = make_run(
         queueName="team",
@@ -238,6 +270,8 @@ def test_a_queue_needs_the_installations_consent_and_kueue() -> None:
     assert p.wanted(missing, RunCondition.ACCEPTED)[1] == Reason.KUEUE_MISSING
     assert missing.blocks
     assert not accept(seen(None), p.NOW).blocks
+    over = p.seen(p.run_record(p.holding(RunCondition.COMPLETE, rollout=4), queueName="team"))
+    assert not accept(over, p.NOW).blocks, "what is over needs no queue"
     assert not accept(replace(p.seen(), queueing=Queueing(served=False)), p.NOW).blocks
 
 
