@@ -78,8 +78,6 @@ async def operate(environment: Mapping[str, str]) -> None:
         runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
         stack.push_async_callback(runner.cleanup)
         await first_list(kube, facts, site.watch_namespace)
-        if site.kueue:
-            await queues.first_look(kube, facts, site.watch_namespace)
         schemas = await editions.first_look(kube, facts)
         await _until_one_ends(
             keep_watching(

@@ -48,8 +48,8 @@ class Standing:
 class Queueing:
     """Objects of the cluster that Workloads refer to, as they were read last."""
 
-    served: bool = True
-    """Whether the API server has Workloads."""
+    served: bool | None = None
+    """Whether the API server has Workloads; None: nobody has looked yet."""
     flavors: Mapping[str, Place] = field(default_factory=dict)
     """By name."""
     priorities: Mapping[str, int] = field(default_factory=dict)

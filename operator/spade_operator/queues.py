@@ -21,40 +21,29 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger("spade.queues")
 
 
-async def first_look(kube: Kube, facts: Facts, namespace: str, seconds: float = AGAIN_SECONDS) -> None:
-    """Look until it works: a run whose Workload is not known would be taken for one that is not admitted."""
-    while True:
-        try:
-            await look(kube, facts, namespace)
-        except SpadeError as error:
-            log.warning("the first look at Workloads failed and is tried again: %s", error)
-            await asyncio.sleep(seconds)
-        else:
-            return
-
-
 async def keep_looking(
     kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = AGAIN_SECONDS
 ) -> None:
     """Look again and again while a run has a queue, until cancelled; whoever it concerns gets a pass."""
     while True:
+        if any(_in_queues(facts)) or any(_workloads(facts)):
+            try:
+                await _look_and_tell(kube, facts, queue, namespace)
+            except SpadeError as error:
+                log.warning("looking at Workloads failed and is repeated in %.0f s: %s", seconds, error)
         await asyncio.sleep(seconds)
-        before = {record.meta.uid: record for record in _workloads(facts)}
-        if not before and not any(_in_queues(facts)):
-            continue
-        referred = facts.queueing
-        try:
-            await look(kube, facts, namespace)
-        except SpadeError as error:
-            log.warning("looking at Workloads failed and is repeated in %.0f s: %s", seconds, error)
-            continue
-        after = {record.meta.uid: record for record in _workloads(facts)}
-        both = {**before, **after}
-        for meta in (both[uid].meta for uid in both if before.get(uid) != after.get(uid)):
-            queue.add(run_key(meta.namespace, meta.run))
-        if facts.queueing != referred:
-            for run in _in_queues(facts):
-                queue.add(run_key(run.meta.namespace, run.meta.name))
+
+
+async def _look_and_tell(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str) -> None:
+    referred, before = facts.queueing, {record.meta.uid: record for record in _workloads(facts)}
+    await look(kube, facts, namespace)
+    after = {record.meta.uid: record for record in _workloads(facts)}
+    both = {**before, **after}
+    for meta in (both[uid].meta for uid in both if before.get(uid) != after.get(uid)):
+        queue.add(run_key(meta.namespace, meta.run))
+    if facts.queueing != referred:
+        for run in _in_queues(facts):
+            queue.add(run_key(run.meta.namespace, run.meta.name))
 
 
 async def look(kube: Kube, facts: Facts, namespace: str) -> None:

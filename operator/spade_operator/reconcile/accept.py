@@ -159,9 +159,14 @@ def _check_queue(seen: Observed) -> None:
 
 
 def _without_kueue(seen: Observed) -> Step | None:
-    """A run with a queue where Kueue is not. It is looked for again by itself."""
+    """A run with a queue where Kueue is not. It is looked for again by itself.
+
+    Nothing is done before the first look: a run would be taken for one that is not admitted, at the cost of its pods.
+    """
     if not _needs_queue(seen) or seen.queueing.served:
         return None
+    if seen.queueing.served is None:
+        return Step(blocks=True)
     words = (
         "spec.queueName names a queue of Kueue, but the API server does not serve kueue.x-k8s.io/v1beta2. Install a "
         "version of Kueue that does, or leave queueName out. The run goes on by itself when that is mended."

@@ -32,8 +32,10 @@ WAITS = "The run waits in its queue"
 
 
 def admitted(seen: Observed) -> bool:
-    """Whether the run may have pods: it has no queue, or Kueue has admitted what it asks for now."""
-    if seen.spec.queue_name is None:
+    """Whether the run may have pods: it has no queue, or Kueue has admitted what it asks for now. While that is not
+    known, what is there may stay.
+    """
+    if seen.spec.queue_name is None or seen.queueing.served is None:
         return True
     found = seen.workload
     if found is None or found.meta.deleting or found.asked != asked(seen.spec):

@@ -45,7 +45,7 @@ def pods_back(seen: Observed, suspended: Wanted, reason: Reason, why: str, doing
     """Give every pod back, and say nothing of them any more but the reason and why."""
     trained = f"{seen.status.rollout} of {seen.spec.rollouts} rollouts are trained."
     accepted = seen.condition(RunCondition.ACCEPTED)
-    unprepared = accepted is not None and accepted.reason == Reason.PREPARING
+    unprepared = accepted is not None and accepted.reason in (Reason.PREPARING, Reason.KUEUE_MISSING)
     had_learner = learner_job_name(seen.run.meta.name, seen.status.learner_attempt) in seen.jobs
     idle = (*told(seen, RUN_PARTS), RunCondition.PROGRESSING, *((RunCondition.ACCEPTED,) if unprepared else ()))
     return Step(

@@ -87,13 +87,27 @@ async def test_a_run_is_admitted_preempted_and_finished_as_one(queued_stage: Sta
     async with stage.operator():
         await stage.until("no Kueue", lambda run: condition(run, "Accepted")[1] == "KueueMissing")
         install_kueue(stage.server)
-        made = await workload(stage, "it is made", bool)
+        first = await workload(stage, "it is made", bool)
+        await stage.change(queueName="other")
+        made = await workload(stage, "one for the other queue is made", other_than(first))
+        assert (first["spec"]["queueName"], made["spec"]["queueName"]) == ("team", "other")
         await say(stage, *k.WAITS)
         await stage.until("it waits", lambda run: "insufficient unused quota" in condition(run, "Suspended")[2])
         assert [await stage.items(kind) for kind in (Kind.POD, Kind.JOB, Kind.DEPLOYMENT)] == [(), (), ()]
 
         await say(stage, *k.ADMITTED, admits=True)
         await stage.until("playing", playing, 60)
+        change = (
+            "patch",
+            "spaderun",
+            "mini",
+            "-n",
+            stage.namespace,
+            "--type=merge",
+            "-p",
+            '{"spec":{"queueName":null}}',
+        )
+        assert "spec.queueName can change only while" in stage.server.kubectl(*change).stderr
         await workload(stage, "all is ready", lambda found: condition(found, "PodsReady")[0] == "True")
         for pod in await stage.items(Kind.POD):
             assert pod["spec"]["nodeSelector"] == k.PLACE["nodeLabels"], pod["metadata"]["name"]

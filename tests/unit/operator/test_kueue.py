@@ -14,20 +14,22 @@ from tests.support.pod_settings import PLACEMENT
 from tests.support.tiny_world import TinyWorld
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import Phase, Reason, RunCondition
+from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunStatus
 from spade_operator.queueing import Place, Queueing, Standing, flavor_place, places, standing_of
 from spade_operator.reconcile.accept import accept
+from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.kueue import admitted, queued, workload
 from spade_operator.reconcile.marks import marked
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.pod_sets import asked, workload_of
 from spade_operator.reconcile.steps import Action, Create, MarkWorkload, Remove
 from spade_operator.reconcile.steps import WorkloadMark as Mark
+from spade_operator.reconcile.work import paused
 from spade_operator.records import Kind, WorkloadRecord, record_of
 
 ROOT = Path(__file__).parents[3]
 SITE = p.SITE.model_copy(update={"kueue": True})
-READ = Queueing(flavors={k.FLAVOR: flavor_place({"spec": k.PLACE})})
+READ = Queueing(True, flavors={k.FLAVOR: flavor_place({"spec": k.PLACE})})
 SPOT = READ.flavors[k.FLAVOR]
 RUNS = Standing(reserved=True, admitted=True, flavors={"worker": (k.FLAVOR,)})
 SUSPENDED = RunCondition.SUSPENDED
@@ -119,7 +121,7 @@ def test_one_is_made_once_the_run_is_to_go_and_its_priority_is_known() -> None:
     urgent: dict[str, Any] = {"learner": {"pod": {"priorityClassName": "urgent"}}}
     assert workload(seen(None, **urgent), p.NOW).actions == ()
     assert "urgent" in p.wanted(queued(seen(None, **urgent), p.NOW), SUSPENDED)[2]
-    (made,) = workload(seen(None, queueing=Queueing(priorities={"urgent": 7}), **urgent), p.NOW).actions
+    (made,) = workload(seen(None, queueing=Queueing(True, priorities={"urgent": 7}), **urgent), p.NOW).actions
     assert isinstance(made, Create)
     spec = made.manifest["spec"]
     assert (spec["priority"], spec["priorityClassRef"]["name"]) == (7, "urgent")
@@ -266,13 +268,28 @@ def test_the_end_is_told_when_the_pods_are_gone_and_a_run_that_goes_on_gets_a_ne
 def test_a_queue_needs_the_installations_consent_and_kueue() -> None:
     refused = p.wanted(accept(replace(seen(None), site=p.SITE), p.NOW), RunCondition.ACCEPTED)
     assert (refused[1], "kueue.enabled" in refused[2]) == (Reason.NOT_ALLOWED, True)
-    missing = accept(seen(None, queueing=Queueing(served=False)), p.NOW)
+    missing = accept(seen(None, queueing=Queueing(False)), p.NOW)
     assert p.wanted(missing, RunCondition.ACCEPTED)[1] == Reason.KUEUE_MISSING
     assert missing.blocks
+    waiting = queued(replace(seen(None), head=p.run_record(refused_for_kueue(), queueName="team")), p.NOW)
+    assert p.wanted(waiting, RunCondition.ACCEPTED)[1] == Reason.QUEUED
     assert not accept(seen(None), p.NOW).blocks
     over = p.seen(p.run_record(p.holding(RunCondition.COMPLETE, rollout=4), queueName="team"))
     assert not accept(over, p.NOW).blocks, "what is over needs no queue"
-    assert not accept(replace(p.seen(), queueing=Queueing(served=False)), p.NOW).blocks
+    assert not accept(replace(p.seen(), queueing=Queueing(False)), p.NOW).blocks
+
+
+def refused_for_kueue() -> SpadeRunStatus:
+    """Of a run that waited for Kueue."""
+    return SpadeRunStatus(conditions=(p.condition(RunCondition.ACCEPTED, False, Reason.KUEUE_MISSING),))
+
+
+def test_nothing_changes_before_kueue_was_looked_at() -> None:
+    unknown = replace(at_work(), workload=None, queueing=Queueing())
+    decision = decide(unknown, p.NOW)
+    assert decision.actions == ()
+    assert decision.status.conditions == unknown.status.conditions
+    assert not paused(unknown)
 
 
 # What Kueue says
@@ -330,6 +347,7 @@ def test_pods_go_where_their_flavor_is() -> None:
 
 def test_a_run_waits_goes_is_preempted_waits_again_and_completes() -> None:
     world = TinyWorld(site=SITE, rollouts=2, queueName="team")
+    world.facts.queueing = Queueing(True)
     go(world, lambda: workload_in(world) is not None)
     go(world)
     assert (world.pods(), world.jobs(), world.run.status.phase) == ([], [], Phase.SUSPENDED)

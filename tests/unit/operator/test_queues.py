@@ -78,7 +78,7 @@ async def test_workloads_flavors_and_priorities_become_facts() -> None:
 async def test_what_is_not_there_stays_unknown() -> None:
     made = facts(queueName="team", learner={"pod": {"priorityClassName": "no-such"}})
     await queues.look(Server(), made, "")  # type: ignore[arg-type]
-    assert made.queueing == Queueing()
+    assert made.queueing == Queueing(True)
 
 
 async def test_a_cluster_without_kueue_has_no_workloads() -> None:
@@ -88,7 +88,7 @@ async def test_a_cluster_without_kueue_has_no_workloads() -> None:
     server.error = NotFound("list", 404, "page not found")
     await queues.look(server, made, "")  # type: ignore[arg-type]
     assert standing(made) == []
-    assert not made.queueing.served
+    assert made.queueing.served is False
 
 
 async def test_a_failed_look_changes_nothing() -> None:
@@ -98,16 +98,6 @@ async def test_a_failed_look_changes_nothing() -> None:
     with pytest.raises(Unavailable):
         await queues.look(server, made, "")  # type: ignore[arg-type]
     assert standing(made) == before
-
-
-async def test_the_first_look_is_repeated_until_it_works() -> None:
-    made, server = facts(queueName="team"), Server(workload(), error=Unavailable("list", 0, "no answer"))
-    task = asyncio.create_task(queues.first_look(server, made, "", seconds=0.0))  # type: ignore[arg-type]
-    await asyncio.wait_for(server.looks.wait(), 30)
-    assert not task.done()
-    server.error = None
-    await asyncio.wait_for(task, 30)
-    assert standing(made)
 
 
 async def test_news_get_the_run_a_pass_and_a_failed_look_is_repeated() -> None:
