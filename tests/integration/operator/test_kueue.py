@@ -97,17 +97,9 @@ async def test_a_run_is_admitted_preempted_and_finished_as_one(queued_stage: Sta
 
         await say(stage, *k.ADMITTED, admits=True)
         await stage.until("playing", playing, 60)
-        change = (
-            "patch",
-            "spaderun",
-            "mini",
-            "-n",
-            stage.namespace,
-            "--type=merge",
-            "-p",
-            '{"spec":{"queueName":null}}',
-        )
-        assert "spec.queueName can change only while" in stage.server.kubectl(*change).stderr
+        change = ("--type=merge", "-p", json.dumps({"spec": {"queueName": None}}))
+        refused = stage.server.kubectl("patch", "spaderun", "mini", "-n", stage.namespace, *change)
+        assert "spec.queueName can change only while" in refused.stderr
         await workload(stage, "all is ready", lambda found: condition(found, "PodsReady")[0] == "True")
         for pod in await stage.items(Kind.POD):
             assert pod["spec"]["nodeSelector"] == k.PLACE["nodeLabels"], pod["metadata"]["name"]
