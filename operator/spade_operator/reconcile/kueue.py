@@ -55,7 +55,8 @@ def workload(seen: Observed, now: datetime) -> Step:
     if seen.spec.queue_name is None:
         return Step(_removed(found))
     if found is None:
-        return Step(() if ended(seen) or suspended_now(seen) else _made(seen))
+        # Pods of an earlier one go first: they would be counted for nobody.
+        return Step(() if ended(seen) or suspended_now(seen) or _holds_pods(seen) else _made(seen))
     return Step(_told(seen, found) if ended(seen) else _kept(seen, found))
 
 

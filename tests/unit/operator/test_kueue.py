@@ -144,6 +144,13 @@ def test_a_suspended_run_gives_its_place_up_once_its_pods_are_gone(suspend: str)
     assert workload(seen(None, suspend=suspend), p.NOW).actions == ()
 
 
+def test_a_workload_that_somebody_deleted_costs_the_pods_and_then_a_new_one_is_made() -> None:
+    lost = replace(at_work(), workload=None)
+    assert workload(lost, p.NOW).actions == ()
+    assert p.actions_of(queued(lost, p.NOW), Remove)
+    assert isinstance(workload(seen(None), p.NOW).actions[0], Create)
+
+
 def test_one_that_is_of_no_use_any_more_goes() -> None:
     unqueued = replace(p.seen(), workload=found())
     assert workload(unqueued, p.NOW).actions == (Remove(found()),)

@@ -8,6 +8,7 @@ from tests.support.tiny_world import TinyWorld
 
 from spade_contracts.resources import Phase, RunCondition
 from spade_operator.queueing import Queueing, Standing, flavor_place
+from spade_operator.reconcile.steps import Action, Apply, Create
 from spade_operator.reconcile.steps import WorkloadMark as Mark
 from spade_operator.records import Kind, WorkloadRecord
 
@@ -79,8 +80,13 @@ def say(world: TinyWorld, *marks: Mark, admission: bool = False) -> None:
     world.facts.put(world.mark_workload(record, marks, **more))
 
 
+def makes_pods(action: Action) -> bool:
+    """Whether pods may come of it."""
+    return isinstance(action, Create | Apply) and action.manifest["kind"] in (Kind.JOB, Kind.DEPLOYMENT)
+
+
 def go(world: TinyWorld, until: Callable[[], bool] | None = None, rounds: int = 60) -> None:
-    """Everybody does what there is to do, for a few rounds or until something holds."""
+    """Everybody does what there is to do, for a few rounds or until something holds; nothing runs without quota."""
     for _ in range(rounds if until is not None else 8):
         if until is not None and until():
             return
@@ -90,6 +96,7 @@ def go(world: TinyWorld, until: Callable[[], bool] | None = None, rounds: int = 
         for record in world.wants_passes():
             wanted = world.decided(record)
             for action in wanted.actions:
+                assert standing(world).runs or not makes_pods(action), f"{action} without quota"
                 world.do(action)
             world.write(wanted)
         world.controllers()
