@@ -121,9 +121,7 @@ async def test_a_run_is_admitted_preempted_and_finished_as_one(queued_stage: Sta
         assert {role: lost["total"] for role, lost in run["status"].get("restarts", {}).items() if lost["total"]} == {}
 
         await stage.change(rollouts=3)
-        again = await workload(
-            stage, "a new one is made", lambda found: found["metadata"]["uid"] != made["metadata"]["uid"]
-        )
+        again = await workload(stage, "a new one is made", other_than(made))
         await stage.change(suspend="Now")
         await stage.until_none(Kind.WORKLOAD)
     assert made["spec"]["priority"] == again["spec"]["priority"] == 7

@@ -1,7 +1,6 @@
 """A run with a queue has no pod before Kueue admits it, gives all back when Kueue says so, and tells its end."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,8 @@ from spade_operator.reconcile.steps import Action, Create, MarkWorkload, Remove
 from spade_operator.reconcile.work import paused
 from spade_operator.records import Kind, WorkloadRecord
 
-ROOT = Path(__file__).parents[3]
 SITE = p.SITE.model_copy(update={"kueue": True})
 READ = Queueing(True, flavors={k.FLAVOR: flavor_place({"spec": k.PLACE})})
-SPOT = READ.flavors[k.FLAVOR]
 RUNS = Standing(reserved=True, admitted=True, flavors={"worker": (k.FLAVOR,)})
 SUSPENDED = RunCondition.SUSPENDED
 
@@ -189,17 +186,17 @@ def test_kueue_is_told_once_that_everything_is_ready() -> None:
 def test_the_end_is_told_when_the_pods_are_gone_and_a_run_that_goes_on_gets_a_new_one(
     end: RunCondition, reason: str, again: dict[str, Any]
 ) -> None:
-    def ended(status: dict[str, Any], standing: Standing = RUNS, **spec: Any) -> Observed:
-        picture = p.seen(p.run_record(p.holding(end, rollout=4, **status), queueName="team", **spec))
+    def ended(standing: Standing = RUNS, **spec: Any) -> Observed:
+        picture = p.seen(p.run_record(p.holding(end, rollout=4), queueName="team", **spec))
         return replace(picture, site=SITE, workload=found(standing), queueing=READ)
 
-    (action,) = workload(ended({}), p.NOW).actions
+    (action,) = workload(ended(), p.NOW).actions
     assert marks(action) == {"Finished": (True, reason)}
-    still = replace(ended({}), pods=(p.ENGINE,))
+    still = replace(ended(), pods=(p.ENGINE,))
     assert workload(still, p.NOW).actions == ()
-    assert workload(ended({}, replace(RUNS, finished=True)), p.NOW).actions == ()
-    assert workload(replace(ended({}), workload=None), p.NOW).actions == ()
-    (action,) = workload(ended({}, replace(RUNS, finished=True), **again), p.NOW).actions
+    assert workload(ended(replace(RUNS, finished=True)), p.NOW).actions == ()
+    assert workload(replace(ended(), workload=None), p.NOW).actions == ()
+    (action,) = workload(ended(replace(RUNS, finished=True), **again), p.NOW).actions
     assert isinstance(action, Remove)
 
 
