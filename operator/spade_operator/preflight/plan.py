@@ -1,6 +1,6 @@
 """What a run's pods will ask of the cluster, read from the very manifests that the operator would make."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -36,26 +36,26 @@ class Pods:
 
     @property
     def requests(self) -> Amounts:
-        """What one of them requests; a limit without a request is one."""
-        return _sum({**one["limits"], **one["requests"]} for one in self._resources)
+        """What one of them requests, over its containers; a limit without a request is one."""
+        return _sum(quantities({**asked["limits"], **asked["requests"]}) for asked in self._resources)
 
     @property
     def limits(self) -> Amounts:
         """What one of them is limited to."""
-        return _sum(one["limits"] for one in self._resources)
-
-    def states(self, resource: str, *, limit: bool) -> bool:
-        """Whether every container of one of them names the resource in its limits, or in its requests."""
-        return all(resource in one["limits"] or (not limit and resource in one["requests"]) for one in self._resources)
+        return _sum(quantities(asked["limits"]) for asked in self._resources)
 
     @property
     def images(self) -> tuple[str, ...]:
-        """The images of its containers."""
-        return tuple(one["image"] for one in self.spec["containers"])
+        """Of its containers."""
+        return tuple(container["image"] for container in self.spec["containers"])
+
+    def states(self, kind: str, resource: str) -> bool:
+        """Whether each container names its `requests` or `limits` of a resource; a limit is a request too."""
+        return all(resource in asked["limits"] or resource in asked[kind] for asked in self._resources)
 
     @property
     def _resources(self) -> list[Manifest]:
-        return [one["resources"] for one in self.spec["containers"]]
+        return [container["resources"] for container in self.spec["containers"]]
 
     def mounts_claim(self, claim: str) -> bool:
         """Whether it mounts this claim."""
@@ -130,18 +130,19 @@ def plan_of(run: Run, site: Site) -> Plan:
     (prepare,) = prepare_job(run, site)
     (sandbox,) = sandbox_deployment(owner, site, None)
     (beacon,) = beacon_deployment(owner, site)
-    (engine,) = engine_deployment(run, site, spec.engine.replicas)
+    # Elsewhere an engine is a container of the learner's pod.
+    apart = spec.placement is Placement.DISAGGREGATED
+    engines = engine_deployment(run, site, spec.engine.replicas) if apart else []
     (learner,) = learner_job(run, site, 0)
     (worker,) = play_job(run, Parent("RolloutJob", run.name, ""), plays, site, 0)
     nodes, replicas = spec.learner.nodes, spec.engine.replicas
-    colocated = spec.placement is Placement.COLOCATED
     return Plan(
         run.namespace,
         run.name,
         (
             Pods(Role.SANDBOX, spec.sandbox.min_pods, spec.sandbox.max_pods, _pod(sandbox)),
             Pods(Role.BEACON, 1, 1, _pod(beacon)),
-            *([] if colocated else [Pods(Role.ENGINE, replicas, replicas, _pod(engine))]),
+            *(Pods(Role.ENGINE, replicas, replicas, _pod(engine)) for engine in engines),
             Pods(Role.LEARNER, nodes, nodes, _pod(learner)),
             Pods(Role.WORKER, workers, workers, _pod(worker)),
         ),
@@ -156,14 +157,6 @@ def plan_of(run: Run, site: Site) -> Plan:
     )
 
 
-def _sum(amounts: Iterable[Mapping[str, str]]) -> Amounts:
-    result: dict[str, Decimal] = {}
-    for one in amounts:
-        for name, amount in quantities(one).items():
-            result[name] = result.get(name, Decimal(0)) + amount
-    return result
-
-
 def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:
     """What all of them request together, the pods themselves among it."""
     result: dict[str, Decimal] = {}
@@ -171,6 +164,14 @@ def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:
         number = one.most if most else one.count
         for name, amount in (*one.requests.items(), ("pods", Decimal(1))):
             result[name] = result.get(name, Decimal(0)) + amount * number
+    return result
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    result: dict[str, Decimal] = {}
+    for amounts in parts:
+        for name, amount in amounts.items():
+            result[name] = result.get(name, Decimal(0)) + amount
     return result
 
 

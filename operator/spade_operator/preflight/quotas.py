@@ -94,7 +94,7 @@ def _unstated(plan: Plan, quota: Quota, name: str) -> Iterator[Finding]:
     kind, _, resource = name.rpartition(".")
     if resource not in COMPUTE or kind not in ("", "requests", "limits"):
         return
-    silent = [pods for pods in plan.all_pods if not pods.states(resource, limit=kind == "limits")]
+    silent = [pods for pods in plan.all_pods if not pods.states(kind or "requests", resource)]
     if silent:
         where = f"resources.{kind or 'requests'}.{resource}"
         fields = joined(dict.fromkeys(f"{pod_field(pods.role)}.{where}" for pods in silent))

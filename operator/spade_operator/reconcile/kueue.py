@@ -25,9 +25,8 @@ from spade_operator.records import WorkloadRecord
 
 AT_ONCE_REQUEUED = frozenset({"Preempted", "NodeFailures"})
 """Evictions after which a Workload is in its queue again at once; of others Kueue says when."""
-READY = (
-    RunCondition.SANDBOXES_READY, RunCondition.ENGINES_READY, RunCondition.LEARNER_READY, RunCondition.WEIGHTS_VERIFIED,
-)  # fmt: skip
+READY = (RunCondition.ISOLATED, RunCondition.WEIGHTS_VERIFIED)
+"""What work waits for: sandboxes are proven, and engines at the run's policy."""
 WAITS = "The run waits in its queue"
 
 
@@ -73,7 +72,7 @@ def _kept(seen: Observed, found: WorkloadRecord) -> tuple[Action, ...]:
     if standing.evicted and standing.reserved:
         return () if held else (_give_back(found),)
     if not other and admitted(seen) and not standing.pods_ready and all(map(seen.holds, READY)):
-        ready = WorkloadMark("PodsReady", True, "Started", "Every engine is proven at the run's policy")
+        ready = WorkloadMark("PodsReady", True, "Started", "Sandboxes and engines are proven")
         return (MarkWorkload(found, (ready,)),)
     return ()
 

@@ -1,17 +1,22 @@
 """What a run needs and a cluster lacks is told before the run starts, with the way to mend it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.support.children import make_site
 from tests.support.surroundings import cluster, node, plan, quota
 
-from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
+from spade_contracts.resources.spade_run import SpadeRunSpec
+from spade_operator.children.owner import Run
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
-from spade_operator.preflight.plan import Plan
+from spade_operator.preflight.plan import Plan, plan_of
 from spade_operator.preflight.surroundings import Claim, RuntimeClass, Surroundings, Taint
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 FREE = {"accessMode": "ReadWriteMany"}
 
 
@@ -29,6 +34,15 @@ def test_cluster_that_has_everything_is_fine() -> None:
     assert not found(Level.WARNING)
     assert {finding.about for finding in found(Level.FINE)} >= {"RuntimeClass", "storage", "quota", "nodes", "network"}
     assert [finding.about for finding in found(Level.UNKNOWN)] == ["images"], "nodes tell of some images only"
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_of_a_run_has_a_plan_and_an_answer_to_each_check(example: Path) -> None:
+    documents = [d for d in yaml.safe_load_all(example.read_text(encoding="utf-8")) if d and d["kind"] == "SpadeRun"]
+    for document in documents:
+        wanted = plan_of(Run("default", "mini", "u", SpadeRunSpec.model_validate(document["spec"])), make_site())
+        for around in (cluster(), cluster(nodes=(), quotas=(quota({"limits.memory": "1Ti", "cpu": "1"}),))):
+            assert {finding.about for finding in check_all(wanted, around)} >= {"quota", "nodes", "images"}
 
 
 def test_what_cannot_be_looked_at_is_said_and_is_no_fault() -> None:
@@ -134,19 +148,3 @@ def test_images_that_nodes_tell_of_are_there(prefix: str) -> None:
 
 def test_network_is_known_by_example_only() -> None:
     assert "isolation probe" in next(f for f in found(Level.UNKNOWN, proven_by="") if f.about == "network").message
-
-
-def test_a_colocated_run_is_reckoned_by_the_learners_pods_with_engines_in_them() -> None:
-    apart = {pods.role: pods for pods in plan().pods}
-    together = {
-        pods.role: pods
-        for pods in plan(placement="Colocated", learner={"deviceClaimTemplate": "gpus"}, engine={"replicas": 1}).pods
-    }
-    assert Role.ENGINE not in together
-    for name in ("cpu", "memory"):
-        both = apart[Role.LEARNER].requests[name] + apart[Role.ENGINE].requests[name]
-        assert together[Role.LEARNER].requests[name] == both
-    assert together[Role.LEARNER].limits["memory"] == 2 * apart[Role.LEARNER].limits["memory"]
-    colocated = plan(placement="Colocated", learner={"deviceClaimTemplate": "gpus"})
-    for around in ({}, {"quotas": (quota({"limits.memory": "1Ti", "requests.cpu": "100", "limits.cpu": "100"}),)}):
-        assert not of_level(check_all(colocated, cluster(**around)), Level.PROBLEM)

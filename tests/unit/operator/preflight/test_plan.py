@@ -22,6 +22,17 @@ def test_every_role_is_in_it_with_its_number() -> None:
     }  # fmt: skip
 
 
+def test_engine_beside_a_learner_is_a_part_of_its_pod() -> None:
+    wanted = plan(placement="Colocated", engine={"replicas": 2}, learner={"nodes": 2})
+    pods = {pods.role: pods for pods in wanted.pods}
+    assert Role.ENGINE not in pods
+    apart = {pods.role: pods for pods in plan(engine={"replicas": 2}, learner={"nodes": 2}).pods}
+    for name in ("cpu", "memory"):
+        assert pods[Role.LEARNER].requests[name] == sum(apart[r].requests[name] for r in (Role.LEARNER, Role.ENGINE))
+    assert len(pods[Role.LEARNER].images) == 2
+    assert total(wanted.pods)["pods"] == total(tuple(apart.values()))["pods"] - 2
+
+
 def test_requests_are_added_up_and_a_limit_alone_is_one() -> None:
     sums = total(plan(engine={"replicas": 2}).pods)
     assert sums["cpu"] == Decimal("0.15") + Decimal("0.01") + 2 * Decimal("0.4") + Decimal("0.4") + Decimal("0.15")
