@@ -109,6 +109,7 @@ securityContext:
   "manageNetworkPolicies" .Values.networkPolicies.manage
   "monitoringNamespace" .Values.networkPolicies.monitoringNamespace
   "lookAtCluster" (eq (include "spade.looks" .) "true")
+  "kueue" .Values.kueue.enabled
   "dns" .Values.networkPolicies.dns
   "egressCidrs" .Values.egress.cidrs
   "runPods" .Values.runPods

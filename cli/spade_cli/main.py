@@ -17,7 +17,7 @@ from spade_cli.preflight import look_and_check, reach
 from spade_cli.table import closing_tables, legend
 from spade_cli.watch import condition, follow, refused
 from spade_contracts.errors import SpadeError
-from spade_contracts.resources import RunCondition
+from spade_contracts.resources import Reason, RunCondition
 from spade_operator.preflight.checks import of_level
 from spade_operator.preflight.findings import Level
 from spade_sandbox.local import Backend
@@ -229,7 +229,9 @@ def show(seen: Run, console: Console) -> None:
         console.print(f"{named} is complete at policy version {seen.status.policy_version}.")
     elif failed:
         console.print(f"{named} failed, {reason}: {message}")
-    elif condition(seen.status, RunCondition.SUSPENDED)[0]:
+    elif (rest := condition(seen.status, RunCondition.SUSPENDED))[0] and rest[1] == Reason.QUEUED:
+        console.print(f"{named} waits in its queue. {rest[2]}", soft_wrap=True)
+    elif rest[0]:
         console.print(f"{named} is suspended. Set spec.suspend: Never to go on.")
     elif why := refused(seen):
         console.print(f"{named} cannot start: {why}")

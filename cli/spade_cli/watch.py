@@ -16,7 +16,9 @@ POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 120.0
 REFUSAL_PATIENCE_SECONDS = 60.0
 """How long one refusal that can pass by itself must stand: nodes come, policies arrive, pods are probed again."""
-PASSING = frozenset({Reason.PREPARING, Reason.PROBING, Reason.STARTING, Reason.WAITING, Reason.RESTARTING})
+PASSING = frozenset({
+    Reason.PREPARING, Reason.PROBING, Reason.STARTING, Reason.WAITING, Reason.RESTARTING, Reason.QUEUED,
+})  # fmt: skip
 """On the way, so no refusal."""
 LASTING = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_SUPPORTED, Reason.MODEL_NOT_FOUND, Reason.MODEL_NOT_MOE, Reason.MODEL_UNSUPPORTED,

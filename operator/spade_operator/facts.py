@@ -18,6 +18,7 @@ from spade_operator.children.names import batch_of, pool_family
 from spade_operator.openings import Opening
 from spade_operator.parts import engine_uid
 from spade_operator.preflight.surroundings import Look, Surroundings
+from spade_operator.queueing import NOTHING_READ, Queueing
 from spade_operator.records import ADOPTED, BatchRecord, DeploymentRecord, Kind, PodRecord, Record, RunRecord
 
 REMEMBERED_DELETIONS = 8192
@@ -96,6 +97,8 @@ class Facts:
     _told: dict[str, Told] = field(default_factory=dict)
     _logs: OrderedDict[LogKey, str] = field(default_factory=OrderedDict)
     _taken: OrderedDict[str, PodRecord] = field(default_factory=OrderedDict)
+    queueing: Queueing = NOTHING_READ
+    """What Workloads refer to, as far as it was read."""
     _look: Look | None = None
     _looks_come: bool = False
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)

@@ -35,6 +35,8 @@ RUNTIME_CLASS = "RuntimeClass"
 PRIORITY_CLASS = "PriorityClass"
 STORAGE_CLASS = "StorageClass"
 RESOURCE_QUOTA = "ResourceQuota"
+RESOURCE_FLAVOR = "ResourceFlavor"
+KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 
 PATHS: Mapping[str, tuple[str, str]] = {
     Kind.RUN: (f"apis/{GROUP}/{VERSION}", "spaderuns"),
@@ -48,6 +50,7 @@ PATHS: Mapping[str, tuple[str, str]] = {
     Kind.CONFIG_MAP: ("api/v1", "configmaps"),
     Kind.SERVICE: ("api/v1", "services"),
     Kind.NETWORK_POLICY: ("apis/networking.k8s.io/v1", "networkpolicies"),
+    Kind.WORKLOAD: (KUEUE, "workloads"),
     LEASE: ("apis/coordination.k8s.io/v1", "leases"),
     EVENT: ("apis/events.k8s.io/v1", "events"),
     NODE: ("api/v1", "nodes"),
@@ -55,6 +58,7 @@ PATHS: Mapping[str, tuple[str, str]] = {
     PRIORITY_CLASS: ("apis/scheduling.k8s.io/v1", "priorityclasses"),
     STORAGE_CLASS: ("apis/storage.k8s.io/v1", "storageclasses"),
     RESOURCE_QUOTA: ("api/v1", "resourcequotas"),
+    RESOURCE_FLAVOR: (KUEUE, "resourceflavors"),
 }
 Object = dict[str, Any]
 CallObserver = Callable[[str, str, str], None]
@@ -168,10 +172,10 @@ class Kube:
             query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/strategic-merge-patch+json",
         )  # fmt: skip
 
-    async def merge(self, kind: str, namespace: str, name: str, patch: Object) -> Object:
-        """Merge patch of an object of ours; `metadata.uid` and `resourceVersion` in it are the preconditions."""
+    async def merge(self, kind: str, namespace: str, name: str, patch: Object, *, part: str = "") -> Object:
+        """Merge patch of a custom resource; `metadata.uid` and `resourceVersion` in it are the preconditions."""
         return await self._call(
-            "patch", kind, namespace, name,
+            "patch", kind, namespace, name, part,
             query={"fieldManager": FIELD_MANAGER}, body=patch, content="application/merge-patch+json",
         )  # fmt: skip
 

@@ -15,9 +15,10 @@ from spade_operator.records import ADOPTED, Kind, Record, record_of
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
 METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
 """Of these only existence and digest are of interest."""
-LISTED = tuple(kind for kind in Kind if kind is not Kind.SECRET)
-"""All but Secrets. A right to list them would be one to read everybody's. A run's are known from our own applies: now
-and then they are applied once more, which changes nothing unless somebody deleted one.
+LISTED = tuple(kind for kind in Kind if kind not in (Kind.SECRET, Kind.WORKLOAD))
+"""All but Workloads of Kueue, which not every cluster serves (queues.py), and Secrets. A right to list them would be
+one to read everybody's. A run's are known from our own applies: now and then they are applied once more, which
+changes nothing unless somebody deleted one.
 """
 OFTEN = tuple(kind for kind in LISTED if kind in ADOPTED)
 """No watch tells of these. Of NetworkPolicies one does, and they are listed all the same: while one that somebody

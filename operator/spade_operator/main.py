@@ -13,7 +13,7 @@ import uvloop
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import RUN
-from spade_operator import editions, handlers, lease
+from spade_operator import editions, handlers, lease, queues
 from spade_operator.children.site import Site, load_site
 from spade_operator.facts import Facts
 from spade_operator.handlers.memory import Memory
@@ -92,6 +92,7 @@ async def operate(environment: Mapping[str, str]) -> None:
             poller.run(leadership.holds),
             look_around(kube, facts, queue, site, leadership.holds),
             poster.run(),
+            *([queues.keep_looking(kube, facts, queue, site.watch_namespace)] if site.kueue else []),
             *(work(shop) for _ in range(settings.workers)),
         )  # fmt: skip
 

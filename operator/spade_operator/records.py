@@ -27,6 +27,7 @@ from spade_contracts.resources import (
 )
 from spade_operator.children.names import pool_family
 from spade_operator.containers import ContainerRecord, Raw, container_record, moment
+from spade_operator.queueing import Standing, standing_of
 
 Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
@@ -49,6 +50,8 @@ class Kind(StrEnum):
     CONFIG_MAP = "ConfigMap"
     SERVICE = "Service"
     NETWORK_POLICY = "NetworkPolicy"
+    WORKLOAD = "Workload"
+    """Of Kueue."""
 
 
 ADOPTED = (Kind.CLAIM, Kind.SECRET, Kind.CONFIG_MAP, Kind.SERVICE, Kind.NETWORK_POLICY)
@@ -200,7 +203,19 @@ class ChildRecord:
     """Of a Service."""
 
 
-Record = RunRecord | BatchRecord | RolloutRecord | PodRecord | JobRecord | DeploymentRecord | ChildRecord
+@dataclass(frozen=True)
+class WorkloadRecord:
+    """A run's Workload."""
+
+    meta: Meta
+    asked: str
+    """Digest of what the run asked for when it was made."""
+    standing: Standing
+
+
+Record = (
+    RunRecord | BatchRecord | RolloutRecord | PodRecord | JobRecord | DeploymentRecord | ChildRecord | WorkloadRecord
+)
 
 
 def record_of(kind: Kind, raw: Raw) -> Record:  # noqa: PLR0911  # one return for each kind
@@ -219,6 +234,9 @@ def record_of(kind: Kind, raw: Raw) -> Record:  # noqa: PLR0911  # one return fo
             return _job(meta, raw)
         case Kind.DEPLOYMENT:
             return _deployment(meta, raw)
+        case Kind.WORKLOAD:
+            notes = (raw.get("metadata") or {}).get("annotations") or {}
+            return WorkloadRecord(meta, notes.get(labels.ASKED_ANNOTATION, ""), standing_of(raw))
         case Kind.SERVICE:
             return ChildRecord(meta, (raw.get("spec") or {}).get("clusterIP", ""))
         case _:

@@ -18,9 +18,12 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.statuses import PrepareResult
 from spade_operator.children.manifests import Manifest
+from spade_operator.children.site import Site
 from spade_operator.facts import Facts, Poll, Told
+from spade_operator.queueing import standing_of
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
+from spade_operator.reconcile.marks import marked
 from spade_operator.reconcile.observe import Observed, observe
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.rollout_job import decide_rollout
@@ -30,9 +33,11 @@ from spade_operator.reconcile.steps import (
     Apply,
     Create,
     FetchLog,
+    MarkWorkload,
     Remove,
     SetDeletionCost,
     SetTarget,
+    WorkloadMark,
 )
 from spade_operator.records import (
     BatchRecord,
@@ -44,6 +49,7 @@ from spade_operator.records import (
     Record,
     RolloutRecord,
     RunRecord,
+    WorkloadRecord,
     record_of,
 )
 
@@ -67,7 +73,8 @@ class Pass:
 class TinyWorld:
     """One run in it."""
 
-    def __init__(self, **spec: Any) -> None:
+    def __init__(self, site: Site = p.SITE, **spec: Any) -> None:
+        self.site = site
         self.now: datetime = p.NOW
         self.truth: dict[Name, Record] = {}
         self.manifests: dict[str, Manifest] = {}
@@ -106,7 +113,7 @@ class TinyWorld:
 
     def seen(self) -> Observed:
         """What the operator knows."""
-        found = observe(self.facts, p.SITE, NAMESPACE, p.RUN)
+        found = observe(self.facts, self.site, NAMESPACE, p.RUN)
         assert found is not None
         return found
 
@@ -151,6 +158,8 @@ class TinyWorld:
                     self.facts.set_told(pod.meta.run_uid, Told(boot_id, target, engine_boots, self.now))
             case FetchLog(pod, container, restarts, _):
                 self.facts.set_log((pod.meta.uid, container, restarts), "its last words")
+            case MarkWorkload(workload, marks, gives_back):
+                self.facts.put(self.mark_workload(workload, marks, **({"admission": None} if gives_back else {})))
 
     def write(self, wanted: Pass) -> bool:
         """The status write that ends a pass; False when the object has changed since."""
@@ -249,6 +258,15 @@ class TinyWorld:
         present = self.truth.get((Kind.POD, pod.meta.name))
         if isinstance(present, PodRecord) and present.meta.uid == pod.meta.uid:
             self.facts.put(self._put(replace(present, **changes)))
+
+    def mark_workload(self, workload: WorkloadRecord, marks: tuple[WorkloadMark, ...], **status: Any) -> Record:
+        """Somebody writes the status of a Workload."""
+        raw = self.manifests[workload.meta.uid]
+        before = raw.get("status", {})
+        conditions = marked(before.get("conditions", []), marks, 1, self.now)
+        raw = raw | {"status": before | {"conditions": conditions} | status}
+        self.manifests[workload.meta.uid] = raw
+        return self._put(replace(workload, standing=standing_of(raw)))
 
     # Everybody else
 

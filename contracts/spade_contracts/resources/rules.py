@@ -146,6 +146,7 @@ POD_FIELDS = (
     "spec.sandbox.pod",
     "spec.workers.pod",
     "spec.engine.args",
+    "spec.queueName",
 )
 
 

@@ -13,6 +13,7 @@ LABEL_KEYS: JsonDict = {NAMES_MESSAGE: "write a key as NAME or DOMAIN/NAME, such
 """Goes into the schema of a map by labels."""
 LABEL_VALUE_PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
 OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+QUEUE_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 ANNOTATION_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 ANNOTATION_KEYS: JsonDict = {
     NAMES_MESSAGE: "write an annotation's key as DOMAIN/NAME: from others container runtimes take settings"
@@ -42,6 +43,8 @@ LabelValue = Annotated[str, StringConstraints(max_length=63, pattern=LABEL_VALUE
 AnnotationKey = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ANNOTATION_PATTERN)]
 ObjectName = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=OBJECT_NAME_PATTERN)]
 """Of a Secret, a ConfigMap, a claim, a priority class."""
+QueueName = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=QUEUE_NAME_PATTERN)]
+"""Of a LocalQueue of Kueue, which wants a DNS subdomain."""
 VariableName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=VARIABLE_PATTERN)]
 Figure = Annotated[str, StringConstraints(max_length=32)]
 """A decimal in text, because the API conventions avoid floating point in status."""

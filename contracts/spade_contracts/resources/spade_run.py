@@ -33,7 +33,7 @@ from spade_contracts.resources.run_parts import (
     SwitchesPatch,
     WorkersSpec,
 )
-from spade_contracts.resources.scalars import Figure, Moment, Uri
+from spade_contracts.resources.scalars import Figure, Moment, QueueName, Uri
 
 COLUMNS = (
     Column("Phase", ".status.phase", description="What the run is at; conditions carry the truth"),
@@ -98,6 +98,9 @@ class SpadeRunSpec(Document):
     """Run storage. Immutable, except onDelete."""
     suspend: Suspend = Suspend.NEVER
     """AtBoundary gives the pods back after the rollout in work, Now at once."""
+    queue_name: QueueName | None = None
+    """LocalQueue of Kueue in the run's namespace: no pod is made before Kueue admits the run, as a whole. May change
+    while suspended or failed."""
     retry: int = Field(default=0, ge=0, le=1000)
     """Raise it to try a failed run again."""
     history: HistorySpec = HistorySpec()

@@ -53,6 +53,11 @@ def prepare_job_name(run: str, attempt: int = 0) -> str:
     return child_name(run, Role.PREPARE, *([f"a{attempt}"] if attempt else []))
 
 
+def workload_name(run: str) -> str:
+    """What Kueue admits."""
+    return child_name(run, "workload")
+
+
 def cleanup_job_name(run: str) -> str:
     """The Job that deletes the run's folder in run storage."""
     return child_name(run, "cleanup")

@@ -1,6 +1,7 @@
 """What builders know of the object they build for: a SpadeRun, or an EnvBatch without one."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
@@ -8,6 +9,7 @@ from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.run_parts import Fabric, Placement, SandboxSpec, StorageSpec
 from spade_contracts.tasks import RunRef
 from spade_operator.children.names import claim_name, pool_family
+from spade_operator.queueing import Place
 
 STORAGE_MOUNT = "/storage"
 POOL_ROLES = frozenset({Role.SANDBOX, Role.BEACON, Role.WORKER})
@@ -44,6 +46,8 @@ class Owner:
     """Network of its learner."""
     placement: Placement = Placement.DISAGGREGATED
     """Where its engines run."""
+    places: Mapping[Role, Place] = field(default_factory=dict)
+    """Where Kueue wants the pods of roles, where it has a say."""
 
     @property
     def engine_role(self) -> Role:
@@ -74,6 +78,8 @@ class Run:
     name: str
     uid: str
     spec: SpadeRunSpec
+    places: Mapping[Role, Place] = field(default_factory=dict)
+    """As of its owner."""
 
     @property
     def owner(self) -> Owner:
@@ -90,6 +96,7 @@ class Run:
             worker_restarts=self.spec.workers.restarts,
             fabric=self.spec.learner.fabric,
             placement=self.spec.placement,
+            places=self.places,
         )
 
 

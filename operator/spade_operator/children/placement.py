@@ -6,6 +6,7 @@ from spade_contracts.base import Document
 from spade_contracts.resources.placement import Affinity, NodeAffinity, PodAffinity, PodTerm, TopologySpread
 from spade_contracts.resources.pods import SandboxPodSettings
 from spade_operator.children.manifests import Manifest
+from spade_operator.queueing import Place
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -21,6 +22,18 @@ def placement(settings: SandboxPodSettings, selector: Mapping[str, str]) -> Mani
         "priorityClassName": settings.priority_class_name,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def at_place(fields: Manifest, place: Place | None) -> Manifest:
+    """The same fields in the nodes that Kueue reckoned with; it has seen the run's own selectors before."""
+    if place is None:
+        return fields
+    tolerations = [*fields.get("tolerations", []), *(dict(one) for one in place.tolerations)]
+    added: Manifest = {
+        "nodeSelector": {**place.node_selector, **fields.get("nodeSelector", {})},
+        "tolerations": [one for number, one in enumerate(tolerations) if one not in tolerations[:number]],
+    }
+    return fields | {name: value for name, value in added.items() if value}
 
 
 def _affinity(affinity: Affinity) -> Manifest:

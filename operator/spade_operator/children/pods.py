@@ -8,7 +8,7 @@ from spade_contracts.resources.pods import PodSettings, Resources, SandboxPodSet
 from spade_operator.children import installation
 from spade_operator.children.manifests import Manifest, role_selector, run_labels
 from spade_operator.children.owner import Owner
-from spade_operator.children.placement import placement
+from spade_operator.children.placement import at_place, placement
 from spade_operator.children.resources import laid_over, threads
 from spade_operator.children.site import Site
 from spade_operator.children.volumes import HOME, Volume, added
@@ -107,7 +107,7 @@ def pod_template(
         },
         "containers": [_container(site, part, shares_devices=device_claim is not None) for part in parts],
         "volumes": [{"name": volume.name, **volume.source} for volume in mounted.values()],
-        **placement(settings, role_selector(owner, role)),
+        **at_place(placement(settings, role_selector(owner, role)), owner.places.get(role)),
     }
     if device_claim is not None:
         spec["resourceClaims"] = [{"name": DEVICES, "resourceClaimTemplateName": device_claim}]

@@ -138,6 +138,8 @@ class Site(Document):
     """Namespace that may scrape metrics ports; empty: none."""
     look_at_cluster: bool = False
     """Whether the operator may list nodes, RuntimeClasses, PriorityClasses and StorageClasses."""
+    kueue: bool = False
+    """Whether runs may name queues of Kueue, and the operator may keep Workloads."""
     dns: Dns = Dns()
     """Where pods ask for names."""
     egress_cidrs: tuple[str, ...] = ()

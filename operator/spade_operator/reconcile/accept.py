@@ -13,6 +13,7 @@ from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
 from spade_operator.preflight.plan import plan_of
+from spade_operator.reconcile.expiry import ended
 from spade_operator.reconcile.fabric import NotAllowed, check_fabric
 from spade_operator.reconcile.observe import RESTING, Observed
 from spade_operator.reconcile.steps import Step, is_false
@@ -136,13 +137,42 @@ def accept(seen: Observed, now: datetime) -> Step:
         try:
             check(seen.spec)
             check_fabric(seen.spec, seen.site.rdma)
+            _check_queue(seen)
         except InvalidInput as error:
             problem = str(error)
             reason = _reason(error)
     if not problem:
-        return _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
+        return _without_kueue(seen) or _looking(seen) or _missing(of_level(preflight(seen), Level.PROBLEM))
     refused = is_false(RunCondition.ACCEPTED, reason, problem)
     return Step(conditions=(refused,), phase=Phase.PENDING, doing="waiting for a valid spec", blocks=True)
+
+
+def _needs_queue(seen: Observed) -> bool:
+    return seen.spec.queue_name is not None and not ended(seen)
+
+
+def _check_queue(seen: Observed) -> None:
+    """Raise NotAllowed where the installation keeps no Workloads."""
+    if _needs_queue(seen) and not seen.site.kueue:
+        remedy = "Have it set where Kueue is installed, or leave queueName out."
+        raise NotAllowed("spec.queueName", "needs the chart's value kueue.enabled", remedy=remedy)
+
+
+def _without_kueue(seen: Observed) -> Step | None:
+    """A run with a queue where Kueue is not. It is looked for again by itself.
+
+    Nothing is done before the first look: a run would be taken for one that is not admitted, at the cost of its pods.
+    """
+    if not _needs_queue(seen) or seen.queueing.served:
+        return None
+    if seen.queueing.served is None:
+        return Step(blocks=True)
+    words = (
+        "spec.queueName names a queue of Kueue, but the API server does not serve kueue.x-k8s.io/v1beta2. Install a "
+        "version of Kueue that does, or leave queueName out. The run goes on by itself when that is mended."
+    )
+    refused = is_false(RunCondition.ACCEPTED, Reason.KUEUE_MISSING, words)
+    return Step(conditions=(refused,), phase=Phase.PENDING, doing="waits for Kueue", blocks=True)
 
 
 def _reason(error: InvalidInput) -> Reason:

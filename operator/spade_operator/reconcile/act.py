@@ -28,6 +28,7 @@ from spade_operator.reconcile.drift import (
     stamp_of,
 )
 from spade_operator.reconcile.events import News, news
+from spade_operator.reconcile.marks import marked
 from spade_operator.reconcile.steps import (
     Action,
     Admit,
@@ -35,6 +36,7 @@ from spade_operator.reconcile.steps import (
     Create,
     FetchLog,
     HoldStorage,
+    MarkWorkload,
     Remove,
     Scale,
     SetDeletionCost,
@@ -121,6 +123,8 @@ async def _do(hands: Hands, action: Action) -> None:
             await _set_target(hands, action)
         case FetchLog():
             await _fetch_log(hands, action)
+        case MarkWorkload():
+            await _mark_workload(hands, action)
 
 
 async def _apply(hands: Hands, manifest: Object) -> None:
@@ -191,6 +195,23 @@ async def _hold_storage(hands: Hands, run: RunRecord, *, holds: bool) -> None:
         hands.facts.put(record_of(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch)))
     except NotFound:
         return
+
+
+async def _mark_workload(hands: Hands, action: MarkWorkload) -> None:
+    """Raises Conflict if Kueue wrote meanwhile, after its word has become a fact."""
+    meta = action.workload.meta
+    found = await hands.kube.get(meta.kind, meta.namespace, meta.name)
+    present = record_of(meta.kind, found)
+    if (present.meta.uid, present.meta.resource_version) != (meta.uid, meta.resource_version):
+        hands.facts.put(present)
+        raise Conflict(f"mark {meta.kind} {meta.namespace}/{meta.name}", 409, "it was changed meanwhile")
+    before = (found.get("status") or {}).get("conditions") or []
+    status: Object = {"conditions": marked(before, action.marks, meta.generation, hands.clock())}
+    if action.gives_back:
+        status["admission"] = None
+    patch: Object = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "status": status}
+    answer = await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch, part="status")
+    hands.facts.put(record_of(meta.kind, answer))
 
 
 async def _admit(hands: Hands, action: Admit) -> None:

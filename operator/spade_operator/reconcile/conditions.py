@@ -22,7 +22,8 @@ ON_THE_WAY = frozenset({
 })  # fmt: skip
 """Reasons of a False that will pass by itself."""
 AT_REST = frozenset({
-    Reason.RUNNING, Reason.NOT_APPLICABLE, Reason.SUSPENDING, Reason.SUSPENDED_BY_USER, Reason.FINISHED,
+    Reason.RUNNING, Reason.NOT_APPLICABLE, Reason.SUSPENDING, Reason.SUSPENDED_BY_USER, Reason.QUEUED,
+    Reason.FINISHED,
 })  # fmt: skip
 """Reasons of a False that is no fault."""
 

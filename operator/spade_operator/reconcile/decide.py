@@ -13,6 +13,7 @@ from spade_operator.reconcile.engines import engines
 from spade_operator.reconcile.expiry import run_expiry
 from spade_operator.reconcile.history import history
 from spade_operator.reconcile.isolation import isolation
+from spade_operator.reconcile.kueue import queued, workload
 from spade_operator.reconcile.learner import learner
 from spade_operator.reconcile.observe import RESTING, Observed
 from spade_operator.reconcile.prepare import prepare
@@ -27,12 +28,14 @@ from spade_operator.reconcile.weights import weights
 Policy = Callable[[Observed, datetime], Step]
 POLICIES: tuple[Policy, ...] = (
     accept,
+    workload,
     hold_storage,
     run_expiry,
     history,
     complete,
     restarts,
     suspend,
+    queued,
     prepare,
     sandboxes,
     isolation,

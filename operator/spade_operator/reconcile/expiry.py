@@ -10,11 +10,20 @@ from spade_operator.records import BatchRecord, RunRecord
 
 def run_expiry(seen: Observed, now: datetime) -> Step:
     """Of a run that is Complete or Failed, and that nobody wants to go on."""
+    return _expiry(seen.run, None if goes_on(seen) else seen.spec.ttl_seconds_after_finished, now)
+
+
+def goes_on(seen: Observed) -> bool:
+    """Whether a run that is Complete or Failed is wanted again."""
     spec, status = seen.spec, seen.status
-    goes_on = (seen.holds(RunCondition.COMPLETE) and spec.rollouts > status.rollout) or (
+    return (seen.holds(RunCondition.COMPLETE) and spec.rollouts > status.rollout) or (
         seen.holds(RunCondition.FAILED) and spec.retry > status.handled_retry
     )
-    return _expiry(seen.run, None if goes_on else spec.ttl_seconds_after_finished, now)
+
+
+def ended(seen: Observed) -> bool:
+    """Whether a run is Complete or Failed, and nobody wants it to go on."""
+    return (seen.holds(RunCondition.COMPLETE) or seen.holds(RunCondition.FAILED)) and not goes_on(seen)
 
 
 def pool_expiry(seen: ObservedPool, now: datetime) -> Step:

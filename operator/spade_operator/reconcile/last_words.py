@@ -39,7 +39,7 @@ def resumed(seen: AnyPicture, kinds: Iterable[RunCondition | BatchCondition]) ->
     return tuple(
         is_false(kind, Reason.STARTING, "The pause is over.")
         for kind, said in known
-        if said is not None and said.reason == Reason.SUSPENDED_BY_USER
+        if said is not None and said.reason in (Reason.SUSPENDED_BY_USER, Reason.QUEUED)
     )
 
 

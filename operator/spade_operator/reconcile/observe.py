@@ -22,6 +22,7 @@ from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
 from spade_operator.parts import engine_part, engine_uid
 from spade_operator.preflight.surroundings import Surroundings
+from spade_operator.queueing import NOTHING_READ, Place, Queueing, places
 from spade_operator.reconcile.demand import SILENT_AFTER_FAILURES
 from spade_operator.reconcile.steps import Action, Apply, Scale
 from spade_operator.records import (
@@ -34,6 +35,7 @@ from spade_operator.records import (
     Record,
     RolloutRecord,
     RunRecord,
+    WorkloadRecord,
 )
 
 Status = TypeVar("Status", bound=BaseModel)
@@ -87,6 +89,10 @@ class Picture(Generic[Head_co]):
     """The cluster, while the run waits for what only it can tell, and has been looked at for it."""
     look_is_due: bool = False
     """Such a look is on its way."""
+    workload: WorkloadRecord | None = None
+    """What Kueue admits of a run that has a queue."""
+    queueing: Queueing = NOTHING_READ
+    """What Workloads refer to."""
 
     @property
     def owner(self) -> Owner:
@@ -95,7 +101,7 @@ class Picture(Generic[Head_co]):
         if isinstance(self.head, BatchRecord):
             return pool_owner(meta.namespace, meta.name, meta.uid, self.head.spec)
         assert self.head.spec is not None
-        return Run(meta.namespace, meta.name, meta.uid, self.head.spec).owner
+        return Run(meta.namespace, meta.name, meta.uid, self.head.spec, self._places()).owner
 
     @property
     def run(self: "Observed") -> RunRecord:
@@ -123,7 +129,10 @@ class Picture(Generic[Head_co]):
     def parent(self: "Observed") -> Run:
         """The run as builders of its own roles know it."""
         meta = self.run.meta
-        return Run(meta.namespace, meta.name, meta.uid, self.spec)
+        return Run(meta.namespace, meta.name, meta.uid, self.spec, self._places())
+
+    def _places(self) -> Mapping[Role, Place]:
+        return {} if self.workload is None else (places(self.workload.standing, self.queueing) or {})
 
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
         """Live pods of a role, by name. An engine in a learner's pod is one of its own (parts.py)."""
@@ -245,4 +254,6 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         sandboxes_beside=facts.sandboxes_beside(namespace, name) if site.sandbox_pods_per_namespace else 0,
         around=facts.around(namespace, uid),
         look_is_due=facts.look_is_due(namespace, uid),
+        workload=next((r for r in own if isinstance(r, WorkloadRecord)), None),
+        queueing=facts.queueing,
     )

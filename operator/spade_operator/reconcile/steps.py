@@ -8,7 +8,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import BatchCondition, ConditionStatus, Phase, Reason, RunCondition
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.manifests import Manifest
-from spade_operator.records import DeploymentRecord, PodRecord, Record, RunRecord
+from spade_operator.records import DeploymentRecord, PodRecord, Record, RunRecord, WorkloadRecord
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,27 @@ class FetchLog:
     previous: bool
 
 
-Action = Create | Apply | Scale | HoldStorage | Remove | Admit | SetDeletionCost | SetTarget | FetchLog
+@dataclass(frozen=True)
+class WorkloadMark:
+    """A condition of a Workload."""
+
+    type: str
+    holds: bool
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class MarkWorkload:
+    """Set conditions of a run's Workload, if it is still the version that was decided on."""
+
+    workload: WorkloadRecord
+    marks: tuple[WorkloadMark, ...]
+    gives_back: bool = False
+    """Its reservation of quota ends too."""
+
+
+Action = Create | Apply | Scale | HoldStorage | Remove | Admit | SetDeletionCost | SetTarget | FetchLog | MarkWorkload
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from spade_contracts.resources import BatchCondition, Phase, Reason, RunCondition, Suspend
+from spade_contracts.resources import Phase, Reason, RunCondition, Suspend
 from spade_contracts.statuses import LearnerState
 from spade_operator.children.names import learner_job_name
 from spade_operator.reconcile.last_words import RUN_PARTS, resumed, told
@@ -38,18 +38,23 @@ def suspend(seen: Observed, now: datetime) -> Step:
         condition = is_false(RunCondition.SUSPENDED, Reason.SUSPENDING, "Pods are being given back.")
     else:
         condition = is_true(RunCondition.SUSPENDED, Reason.SUSPENDED_BY_USER, "Set spec.suspend: Never to go on.")
+    return pods_back(seen, condition, Reason.SUSPENDED_BY_USER, "The run is suspended", "suspended")
+
+
+def pods_back(seen: Observed, suspended: Wanted, reason: Reason, why: str, doing: str) -> Step:
+    """Give every pod back, and say nothing of them any more but the reason and why."""
     trained = f"{seen.status.rollout} of {seen.spec.rollouts} rollouts are trained."
     accepted = seen.condition(RunCondition.ACCEPTED)
-    unprepared = accepted is not None and accepted.reason == Reason.PREPARING
+    unprepared = accepted is not None and accepted.reason in (Reason.PREPARING, Reason.KUEUE_MISSING)
     had_learner = learner_job_name(seen.run.meta.name, seen.status.learner_attempt) in seen.jobs
+    idle = (*told(seen, RUN_PARTS), RunCondition.PROGRESSING, *((RunCondition.ACCEPTED,) if unprepared else ()))
     return Step(
         actions=releases((*seen.pods, *seen.jobs.values(), *seen.deployments.values()), keep_worker_jobs=True),
         conditions=(
-            condition,
-            *(_idle(kind) for kind in (*told(seen, RUN_PARTS), RunCondition.PROGRESSING)),
-            *((_idle(RunCondition.ACCEPTED),) if unprepared else ()),
-            is_false(RunCondition.COMPLETE, Reason.SUSPENDED_BY_USER, f"The run is suspended; {trained}"),
-            is_false(RunCondition.FAILED, Reason.SUSPENDED_BY_USER),
+            suspended,
+            *(is_false(kind, reason, f"{why}; its pods are given back.") for kind in idle),
+            is_false(RunCondition.COMPLETE, reason, f"{why}; {trained}"),
+            is_false(RunCondition.FAILED, reason),
         ),
         status={
             "admitted": {},
@@ -60,10 +65,6 @@ def suspend(seen: Observed, now: datetime) -> Step:
             "learner_attempt": seen.status.learner_attempt + (1 if had_learner else 0),
         },
         phase=Phase.SUSPENDED,
-        doing="suspended",
+        doing=doing,
         blocks=True,
     )
-
-
-def _idle(kind: RunCondition | BatchCondition) -> Wanted:
-    return is_false(kind, Reason.SUSPENDED_BY_USER, "The run is suspended; its pods are given back.")

@@ -27,6 +27,7 @@ from spade_operator.reconcile.causes import (
 from spade_operator.reconcile.conditions import ChildStatus, Mark, with_conditions
 from spade_operator.reconcile.failure_rules import PACE_SECONDS, FailureCause
 from spade_operator.reconcile.isolation import in_doubt
+from spade_operator.reconcile.kueue import admitted
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.release import releases
@@ -94,7 +95,8 @@ def paused(seen: Observed) -> bool:
     if seen.run.problem or seen.run.meta.deleting or seen.holds(RunCondition.FAILED):
         return True
     # Sessions end with their workers, and their episodes are played again: none of an open network is scored.
-    return in_doubt(seen) or suspended_now(seen) or position(seen).stage is Stage.COMPLETE
+    at_rest = suspended_now(seen) or not admitted(seen) or position(seen).stage is Stage.COMPLETE
+    return in_doubt(seen) or at_rest
 
 
 def may_start(seen: Observed) -> bool:

@@ -182,7 +182,7 @@ async def left_over(stage: Stage, run: Object) -> AsyncIterator[str]:
     for unit in units:
         if not is_true(unit, "Complete") or deleting(unit):
             yield f"unit {unit['metadata']['name']} is not complete"
-    for kind in Kind:
+    for kind in set(Kind) - {Kind.WORKLOAD}:
         for item in await stage.items(kind):
             name = f"{kind} {item['metadata']['name']}"
             if kind in COMPUTE:

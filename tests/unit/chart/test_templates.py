@@ -161,6 +161,20 @@ def test_cluster_is_looked_at_where_that_is_wanted(tmp_path: Path, wanted: str, 
     assert {item["kind"] for item in granted} == ({"ClusterRole", "ClusterRoleBinding"} if looks else set())
 
 
+@pytest.mark.parametrize("namespace", ["", "runs"])
+def test_rights_on_workloads_are_given_where_queues_are_wanted(tmp_path: Path, namespace: str) -> None:
+    without = render({"watchNamespace": namespace})
+    assert not site_of(without, tmp_path).kueue
+    assert "kueue" not in str([item for item in without if "Role" in item["kind"]])
+    objects = render({"watchNamespace": namespace, "kueue": {"enabled": True}})
+    assert site_of(objects, tmp_path).kueue
+    role = one(objects, "Role" if namespace else "ClusterRole", "spade-operator")
+    rules = [rule for rule in role["rules"] if rule["apiGroups"] == ["kueue.x-k8s.io"]]
+    assert {resource for rule in rules for resource in rule["resources"]} == {"workloads", "workloads/status"}
+    wide = one(objects, "ClusterRole", "spade-operator-kueue")
+    assert {verb for rule in wide["rules"] for verb in rule["verbs"]} == {"get"}
+
+
 def test_the_runtime_class_is_the_clusters_owners_unless_asked_for() -> None:
     assert "RuntimeClass" not in {item["kind"] for item in OBJECTS}
     made = one(render({"runtimeClass": {"create": True}}), "RuntimeClass")

@@ -58,6 +58,17 @@ def test_suspended_run_is_not_refused_and_the_report_says_how_it_goes_on(capsys:
     assert "2 earlier rollouts are not in the status" in out
 
 
+def test_queued_run_is_waited_for_and_the_report_has_kueues_words(capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_with(condition("Suspended", "True", "Queued", "LocalQueue team: insufficient quota"))
+    assert not watch.refused(
+        run_with(condition("Isolated", "False", "Queued"), condition("Suspended", "False", "Suspending"))
+    )
+    assert not watch.refused(run)
+    assert not watch.ended(run)
+    show(run, Console())
+    assert "waits in its queue. LocalQueue team: insufficient quota" in capsys.readouterr().out
+
+
 def test_run_that_is_being_probed_is_not_refused() -> None:
     assert not watch.refused(run_with(condition("Isolated", "False", "Probing")))
 

@@ -12,9 +12,19 @@ from spade_operator.children.sandbox import sandbox_deployment
 from spade_operator.facts import Facts
 from spade_operator.kube import Conflict, NotFound, Object, Refused
 from spade_operator.lease import Leadership, NotLeading
+from spade_operator.queueing import Standing
 from spade_operator.reconcile.act import Hands, act, write_status
-from spade_operator.reconcile.steps import Admit, Apply, Create, FetchLog, Remove, SetDeletionCost
-from spade_operator.records import Kind
+from spade_operator.reconcile.steps import (
+    Admit,
+    Apply,
+    Create,
+    FetchLog,
+    MarkWorkload,
+    Remove,
+    SetDeletionCost,
+    WorkloadMark,
+)
+from spade_operator.records import Kind, WorkloadRecord
 
 
 class Server:
@@ -114,6 +124,56 @@ async def test_object_of_another_family_is_refused_and_not_tried_around_for_ever
     wanted = {**MANIFEST, "metadata": META | {"labels": {"spade.dev/run": "pool-batch"}}}
     with pytest.raises(Refused, match="Job default/j is there already and of another family; rename or remove it"):
         await act(hands(server), (Create(wanted),))
+
+
+class Kueue(Server):
+    """A server with one Workload."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__()
+        meta = {"name": "w", "namespace": "default", "uid": "uid-of-w", "resourceVersion": version}
+        condition = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved", "message": ""}
+        self.workload: Object = {
+            "metadata": meta | {"labels": META["labels"]},
+            "status": {"conditions": [condition | {"lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        }
+
+    async def get(self, kind: str, namespace: str, name: str) -> Object:
+        return self.workload
+
+    async def merge(self, kind: str, namespace: str, name: str, patch: Object, *, part: str = "") -> Object:
+        self.writes.append((f"merge {part}", patch))
+        conditions = patch["status"]["conditions"]
+        meta = self.workload["metadata"] | {"resourceVersion": "8"}
+        return {"metadata": meta, "status": {"conditions": conditions}}
+
+
+WORKLOAD = WorkloadRecord(p.meta(Kind.WORKLOAD, "w"), "", Standing(reserved=True))
+
+
+async def test_workload_is_marked_as_it_was_decided_on_and_other_conditions_stay() -> None:
+    server = Kueue("7")
+    able = hands(server)
+    marks = (WorkloadMark("Requeued", True, "Preempted", "why"), WorkloadMark("Admitted", False, "NoReservation", ""))
+    await act(able, (MarkWorkload(WORKLOAD, marks, gives_back=True),))
+    ((verb, patch),) = server.writes
+    assert verb == "merge status"
+    assert patch["metadata"] == {"uid": "uid-of-w", "resourceVersion": "7"}
+    assert patch["status"]["admission"] is None
+    assert [(c["type"], c["status"]) for c in patch["status"]["conditions"]] == [
+        ("QuotaReserved", "True"), ("Requeued", "True"), ("Admitted", "False"),
+    ]  # fmt: skip
+    assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+    assert [record.meta.resource_version for record in able.facts.of_kind(Kind.WORKLOAD)] == ["8"]
+
+
+async def test_workload_that_kueue_changed_meanwhile_is_looked_at_again() -> None:
+    server = Kueue("9")
+    able = hands(server)
+    with pytest.raises(Conflict):
+        await act(able, (MarkWorkload(WORKLOAD, ()),))
+    assert server.writes == []
+    assert [record.meta.resource_version for record in able.facts.of_kind(Kind.WORKLOAD)] == ["9"]
 
 
 async def test_deletes_and_patches_name_the_uid() -> None:
