@@ -23,7 +23,7 @@ CREATED_ONCE = ("jobs", "envbatches", "rolloutjobs", "persistentvolumeclaims")
 async def answers_lost(stage: Stage) -> AsyncIterator[None]:
     """The first answer to a create of each of these kinds is an error, although the object was made."""
     lost = tuple(CallTrouble(CallFault.ANSWER_LOST, "create", kind, 1, code=500) for kind in CREATED_ONCE)
-    schedule = Schedule(0, lost, (), (), (), learner_restarts=3, in_place=False, sessions_wanted=0)
+    schedule = Schedule(0, lost, (), (), (), learner_restarts=3, in_place=False, sessions_wanted=0, colocated=False)
     proxy = FaultyProxy(stage.server, schedule, kill=lambda: None)
     async with proxy.listening():
         stage.kubeconfig = through(stage.kubeconfig, proxy.url)
@@ -31,12 +31,14 @@ async def answers_lost(stage: Stage) -> AsyncIterator[None]:
 
 
 async def live(stage: Stage) -> None:
-    """A run that grows, shrinks, loses an engine, completes and is deleted; a pool beside it."""
+    """A run that grows, shrinks, loses an engine, completes and goes when its time is over; a pool beside it."""
     cluster, world = stage.cluster, stage.cluster.world
     world.hold_play, world.sessions_held = True, 3
     await stage.create_pool()
     await stage.create_run(
-        history={"envBatches": 1, "rolloutJobs": 1}, sandbox={"sessionsPerPod": 8, "maxPods": 2, "quietSeconds": 1}
+        history={"envBatches": 1, "rolloutJobs": 1},
+        sandbox={"sessionsPerPod": 8, "maxPods": 2, "quietSeconds": 1},
+        storage={"onDelete": "Delete"},
     )
     async with stage.operator():
         await stage.until("a worker", lambda run: playing(run) and cluster.of_role("worker"))
@@ -50,10 +52,10 @@ async def live(stage: Stage) -> None:
         world.hold_play = False
         await stage.until("completion", complete, 60)
         await stage.until("the pool's end", complete, name="pool", kind=Kind.BATCH)
-        run, pool = await stage.run(), await stage.kube.get(Kind.BATCH, stage.namespace, "pool")
-        for gone in (run, pool):
-            meta = gone["metadata"]
-            await stage.kube.delete(Kind(gone["kind"]), stage.namespace, meta["name"], uid=meta["uid"])
+        await stage.change(ttlSecondsAfterFinished=0)
+        pool = (await stage.kube.get(Kind.BATCH, stage.namespace, "pool"))["metadata"]
+        await stage.kube.delete(Kind.BATCH, stage.namespace, pool["name"], uid=pool["uid"])
+        await stage.until("the run is gone with its folder", lambda run: not run)
 
         async def looked_for() -> bool:
             asked = {(call["objectRef"]["resource"], call["verb"]) for call in own_calls(stage) if named(call)}
