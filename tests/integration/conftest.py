@@ -27,5 +27,4 @@ def install_kinds(server: ApiServer) -> None:
     """Apply our CRDs and wait until they are served."""
     applied = server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
     assert applied.returncode == 0, applied.stderr
-    established = server.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(ROOT / "crds"))
-    assert established.returncode == 0, established.stderr
+    server.await_kinds("-f", str(ROOT / "crds"))

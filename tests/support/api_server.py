@@ -53,6 +53,16 @@ class ApiServer:
             env={**os.environ, "HOME": str(self.kubeconfig.parent)},
         )
 
+    def await_kinds(self, *which: str) -> None:
+        """Wait until CustomResourceDefinitions (`-f FILE`, or `crd --all`) are served.
+
+        kubectl fails at once on one that has no conditions yet.
+        """
+        end = time.monotonic() + START_SECONDS
+        while (told := self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *which)).returncode:
+            assert time.monotonic() < end, told.stderr
+            time.sleep(0.2)
+
     def apply(self, *objects: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
         """What `kubectl apply -f` does with these objects; stderr holds the server's refusal."""
         text = "\n---\n".join(json.dumps(item) for item in objects)

@@ -29,9 +29,9 @@ def ready(api_server: ApiServer) -> ApiServer:
     """An API server with our kinds, those of the Prometheus Operator, and the namespaces that values name."""
     made = api_server.apply(namespace(NAMESPACE, RESTRICTED), namespace("runs", RESTRICTED))
     assert made.returncode == 0, made.stderr
-    for arguments in (("apply", "-f"), ("wait", "--for=condition=Established", "--timeout=30s", "-f")):
-        done = api_server.kubectl(*arguments, str(MONITORING_CRDS))
-        assert done.returncode == 0, done.stderr
+    done = api_server.kubectl("apply", "-f", str(MONITORING_CRDS))
+    assert done.returncode == 0, done.stderr
+    api_server.await_kinds("-f", str(MONITORING_CRDS))
     return api_server
 
 

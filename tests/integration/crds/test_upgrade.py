@@ -96,7 +96,7 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
         copy(ROOT / name, chart / name)
     with running_api_server(folder / "server") as server:
         with_helm(server, "install", RELEASE, chart, "--create-namespace")
-        done(server, "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+        server.await_kinds("crd", "--all")
         done(server, "create", "namespace", "runs")
         done(server, "apply", "-f", "-", stdin="\n---\n".join(map(json.dumps, OLD)))
         mark = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "observedGeneration": 1}

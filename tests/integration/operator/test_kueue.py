@@ -46,8 +46,7 @@ def install_kueue(server: ApiServer) -> None:
     """Its definitions, one ResourceFlavor and a priority class."""
     applied = server.kubectl("apply", "--server-side", "-f", str(CRDS))
     assert applied.returncode == 0, applied.stderr
-    served = server.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
-    assert served.returncode == 0, served.stderr
+    server.await_kinds("-f", str(CRDS))
     flavor = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": k.FLAVOR}}
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}}
     made = server.apply(flavor | {"spec": k.PLACE}, priority | {"value": 7})
