@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from spade_cli.cluster import REQUEST_SECONDS, Run, translated
@@ -43,13 +44,15 @@ class StoragePod:
     def _output(self, command: list[str]) -> Iterator[bytes]:
         """What a command prints. Raises InfrastructureFault, with its own words, if it fails or falls silent."""
         from kubernetes import client
-        from kubernetes.stream import stream
+        from kubernetes.stream import stream, ws_client
 
+        # What `stream` does, but for its copy of all that came: a model does not fit into memory.
+        execute = partial(stream.func, partial(ws_client.websocket_call, capture_all=False), None)
         with translated(f"execute in pod {self.namespace}/{self.name}"):
-            answer = stream(
+            answer = execute(
                 client.CoreV1Api(self.api).connect_get_namespaced_pod_exec, self.name, self.namespace,
                 command=command, stdout=True, stderr=True, stdin=False, tty=False,
-                binary=True, _preload_content=False, _capture_all=False,
+                binary=True, _preload_content=False,
             )  # fmt: skip
         said, heard_at = b"", time.monotonic()
         try:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from kubernetes.client import ApiClient, Configuration
 from tests.unit.cli.test_watch import run_with
 
 from spade_cli import storage_pod as module
@@ -44,21 +46,23 @@ class Silent(Answer):
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Answers to be given, in turn; commands are put in their place."""
+    """Answers to be given, in turn; commands are put in their place. All but the connection is the library's own."""
     commands: list[Any] = []
 
-    def stream(call: Any, name: str, namespace: str, *, command: list[str], **options: Any) -> Any:
-        assert options["binary"]
-        assert options["_capture_all"] is False, "a model does not fit into memory"
+    def connect(configuration: Any, url: str, headers: Any, capture_all: bool, binary: bool = False) -> Any:
+        assert binary
+        assert not capture_all, "a model does not fit into memory"
+        parts = urlsplit(url)
+        assert parts.path.endswith("/namespaces/default/pods/mini-export/exec")
         answer = commands.pop(0)
-        commands.append(command)
+        commands.append(parse_qs(parts.query)["command"])
         return answer
 
-    monkeypatch.setattr("kubernetes.stream.stream", stream)
+    monkeypatch.setattr("kubernetes.stream.ws_client.WSClient", connect)
     return commands
 
 
-POD = StoragePod(api=None, namespace="default", name="mini-export")
+POD = StoragePod(api=ApiClient(Configuration(host="https://127.0.0.1:1")), namespace="default", name="mini-export")
 
 
 def test_content_comes_in_chunks_to_the_last_byte(asked: list[Any]) -> None:
