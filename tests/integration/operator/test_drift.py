@@ -120,7 +120,10 @@ async def test_deleted_policy_is_there_again_at_once_and_sandboxes_that_lived_wi
         )
         assert "sandbox" not in run["status"]["restarts"], "what is replaced for safety is no loss"
         told = [(event["type"], event["reason"]) for event in stage.events() if event["action"] == "Isolated"]
-        assert told == [("Normal", "Proven"), ("Warning", "PolicyChanged"), ("Normal", "Proven")]
+        # A fresh pod may be proven between two deletions, and is replaced by the second.
+        losses = len(told) // 2
+        assert 1 <= losses <= FREE_REPAIRS
+        assert told == [("Normal", "Proven"), *losses * [("Warning", "PolicyChanged"), ("Normal", "Proven")]]
         assert repairs(await stage.page("/metrics"), Kind.NETWORK_POLICY) == FREE_REPAIRS
         stage.cluster.world.hold_play = False
         await stage.until("completion", complete, 60)
