@@ -202,7 +202,8 @@ async def test_run_ends_with_its_namespace_and_no_pass_fails(stage: Stage) -> No
         await resynced(stage)
         metrics = await stage.page("/metrics")
     log = stage.log.read_text()
-    assert "spade_reconcile_errors_total{" not in metrics
+    errors = set(re.findall(r'^spade_reconcile_errors_total\{error="(\w+)"', metrics, re.MULTILINE))
+    assert errors <= {"NotLeading"}, "a busy machine may hold up the Lease, and nothing else"
     assert log.count("ends with its namespace") == 1
     assert "Traceback" not in log
     assert log.count("being terminated") <= 10
