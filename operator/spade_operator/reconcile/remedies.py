@@ -7,6 +7,7 @@ from spade_contracts.labels import Role
 from spade_operator.children.names import batch_of
 from spade_operator.children.resources import amount
 from spade_operator.containers import ContainerRecord
+from spade_operator.preflight.findings import pod_field
 from spade_operator.reconcile.failure_rules import FailureCause
 from spade_operator.records import PodRecord
 
@@ -36,8 +37,7 @@ def settings_field(pod: PodRecord) -> str:
         return "the value defaultResources.beacon"
     if batch_of(pod.meta.run):
         return "spec.sandbox.pod" if pod.meta.role is Role.SANDBOX else "spec.pod"
-    names = {Role.SANDBOX: "sandbox", Role.ENGINE: "engine", Role.LEARNER: "learner"}
-    return f"spec.{names.get(pod.meta.role or Role.WORKER, 'workers')}.pod"
+    return pod_field(pod.meta.role or Role.WORKER)
 
 
 def placement_field(pod: PodRecord) -> str:
