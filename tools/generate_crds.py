@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from spade_contracts.base import Document
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.verification import OptionalStage, VerificationSettings
@@ -47,6 +48,8 @@ RUNBOOK_REASONS = "Reasons: "
 POD = re.compile(r"(^|\.)pod\.")
 """In the path of a field of pod settings."""
 # Where spec fields that a profile fills in stand in its settings.
+DOMAIN_FIELD = "environments.domain"
+"""Chooses among the others' defaults; has one itself."""
 PROFILE_PATHS = {
     "seed": "seed",
     "environments": "environments",
@@ -211,11 +214,19 @@ def _default(resource: CustomResource, part: str, path: str, field: Schema) -> s
     if field.get("type") == "object":
         return ""
     if resource.kind == "SpadeRun":
-        corrected, paper = (_profile_value(defaults, path) for defaults in (corrected_defaults(), paper_defaults()))
-        if corrected is not None:
-            return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper or 'none'}`"
+        games, tools = (_profile_default(domain, path) for domain in (Domain.GAMES, Domain.TOOLS))
+        if games:
+            return games if games == tools or path == DOMAIN_FIELD else f"Games: {games}; Tools: {tools}"
     own = _class_default(path)
     return f"`{own}`" if own else ""
+
+
+def _profile_default(domain: Domain, path: str) -> str:
+    both = (corrected_defaults(domain), paper_defaults(domain))
+    corrected, paper = (_profile_value(defaults, path) for defaults in both)
+    if corrected is None:
+        return ""
+    return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper or 'none'}`"
 
 
 def _own_default(field: Schema) -> str:

@@ -1,7 +1,7 @@
 """What a cycle's environments are and how the designer is asked for them (method.md §1.3, §1.4, §2, §3, §6, §7)."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
@@ -84,8 +84,8 @@ class CorpusConfig(Document):
 class EnvironmentsConfig(Document):
     """The environments of a cycle."""
 
-    domain: Literal[Domain.GAMES]
-    """Kind of programs. Tool-use programs are verified and served; designers and players of a run work on games."""
+    domain: Domain
+    """Kind of programs; decides the defaults of skills, cycle length, hints, corpus and the KL term too."""
     per_cycle: int = Field(ge=1, le=1024)
     """Slots per cycle; slot i targets active skill i mod activeSkills."""
     cycle_length: int = Field(ge=1, le=1000)

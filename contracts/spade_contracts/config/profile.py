@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from spade_contracts.config import switches as sw
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.method import MethodConfig, Profile
 from spade_contracts.config.partial import merged
 from spade_contracts.config.play import Retirement
@@ -21,10 +22,37 @@ GAMES_SKILLS = (
     "Optimization",
     "Causal Inference",
 )
+TOOLS_SKILLS = (
+    "API Orchestration",
+    "Data Retrieval",
+    "State Modification",
+    "Error Recovery",
+    "Tool Selection",
+    "Multi-Step Workflows",
+)
 
 
-def paper_defaults() -> dict[str, Any]:
-    """The games recipe of the reference (method.md §1.3, §1.5, §5.4, §6, §8.1)."""
+def paper_defaults(domain: Domain) -> dict[str, Any]:
+    """The recipe of the reference for a domain (method.md §1.3, §1.4, §1.5, §5.4, §6, §7, §8.1)."""
+    return _games() if domain is Domain.GAMES else merged(_games(), TOOLS_RECIPE)
+
+
+TOOLS_RECIPE: dict[str, Any] = {
+    "environments": {
+        "domain": "Tools",
+        "cycle_length": 8,
+        "skills": TOOLS_SKILLS,
+        "active_skills": 6,
+        "hints": {"sampling": {"max_new_tokens": 2048}},
+        "corpus": {"max_words": 4000},
+    },
+    "learner": {"loss": {"kl_coefficient": 0.005}},
+}
+"""What the tools recipe of 8B and 30B has otherwise than the games recipe."""
+
+
+def _games() -> dict[str, Any]:
+    """The games recipe of the reference."""
     return {
         "profile": Profile.PAPER,
         "seed": 42,
@@ -102,7 +130,7 @@ def paper_defaults() -> dict[str, Any]:
     }
 
 
-def corrected_defaults() -> dict[str, Any]:
+def corrected_defaults(domain: Domain) -> dict[str, Any]:
     """The same recipe with its defects fixed; sampling is untruncated so that the learner's numbers are exact."""
     untruncated = {"top_p": 1.0, "top_k": -1}
     corrections = {
@@ -121,7 +149,7 @@ def corrected_defaults() -> dict[str, Any]:
             "batch_denominator": sw.BatchDenominator.REAL_SAMPLES,
         },
     }
-    return merged(paper_defaults(), corrections)
+    return merged(paper_defaults(domain), corrections)
 
 
 def resolve(profile: Profile, patch: dict[str, Any]) -> MethodConfig:
@@ -129,10 +157,18 @@ def resolve(profile: Profile, patch: dict[str, Any]) -> MethodConfig:
 
     `patch` holds field names (snake_case), nested. Raises InvalidInput that names the field and what to write.
     """
-    defaults = paper_defaults() if profile is Profile.PAPER else corrected_defaults()
+    domain = _domain(patch)
+    defaults = paper_defaults(domain) if profile is Profile.PAPER else corrected_defaults(domain)
     try:
         return MethodConfig.model_validate(merged(defaults, patch))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(["spec", *(str(part) for part in first["loc"])])
         raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+
+
+def _domain(patch: dict[str, Any]) -> Domain:
+    """Whose recipe the patch is laid over; an unknown domain is refused when the whole is checked."""
+    environments = patch.get("environments")
+    named = environments.get("domain", Domain.GAMES) if isinstance(environments, dict) else Domain.GAMES
+    return Domain(named) if named in tuple(Domain) else Domain.GAMES

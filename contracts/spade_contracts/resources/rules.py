@@ -10,6 +10,7 @@ and one about what cannot change is judged once: an older object that a newer ru
 from collections.abc import Mapping
 from typing import Any
 
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
@@ -30,8 +31,15 @@ def _literal(value: Any) -> str:
 
 def _default(path: str) -> str:
     """CEL of the profile's default at a path of field names, seen from `spec`."""
+    tools, games = (_default_of(domain, path) for domain in (Domain.TOOLS, Domain.GAMES))
+    is_tools = f"{_has('environments.domain')} && self.environments.domain == '{Domain.TOOLS}'"
+    return games if games == tools else f"({is_tools} ? {tools} : {games})"
+
+
+def _default_of(domain: Domain, path: str) -> str:
+    """The same within one domain."""
     values: list[Any] = []
-    for defaults in (corrected_defaults(), paper_defaults()):
+    for defaults in (corrected_defaults(domain), paper_defaults(domain)):
         value: Any = defaults
         for name in path.split("."):
             value = value[name]

@@ -1,7 +1,11 @@
 """CEL rules and the resolved settings' own checks speak of the same defaults."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from spade_contracts.config.environments import Domain
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.resources.crd import CUSTOM_RESOURCES, CustomResource
 from spade_contracts.resources.rules import SPADE_RUN_RULES
@@ -20,18 +24,23 @@ def rule_about(words: str) -> str:
 
 def test_defaults_that_differ_between_profiles_are_chosen_by_profile() -> None:
     rule = rule_about("spec.play.sampling cuts the distribution")
-    corrected, paper = corrected_defaults(), paper_defaults()
+    corrected, paper = corrected_defaults(Domain.GAMES), paper_defaults(Domain.GAMES)
     assert (
         f"(self.profile == 'Corrected' ? {corrected['play']['sampling']['top_p']} "
         f": {paper['play']['sampling']['top_p']})"
     ) in rule
 
 
-@pytest.mark.parametrize("defaults", [corrected_defaults(), paper_defaults()], ids=["Corrected", "Paper"])
-def test_defaults_that_agree_stand_as_numbers(defaults: dict) -> None:  # type: ignore[type-arg]
+@pytest.mark.parametrize("make", [corrected_defaults, paper_defaults])
+def test_defaults_that_agree_stand_as_numbers(make: Callable[[Domain], dict[str, Any]]) -> None:
     rule = rule_about("activeSkills")
-    assert f": {defaults['environments']['active_skills']})" in rule
-    assert f": {len(defaults['environments']['skills'])})" in rule
+    assert f": {len(make(Domain.GAMES)['environments']['skills'])})" in rule
+
+
+def test_defaults_that_differ_between_domains_are_chosen_by_domain() -> None:
+    rule = rule_about("activeSkills")
+    games, tools = (paper_defaults(domain)["environments"]["active_skills"] for domain in (Domain.GAMES, Domain.TOOLS))
+    assert f"self.environments.domain == 'Tools' ? {tools} : {games})" in rule
 
 
 @pytest.mark.parametrize("resource", CUSTOM_RESOURCES, ids=lambda resource: resource.kind)
