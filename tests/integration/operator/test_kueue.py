@@ -53,13 +53,13 @@ def install_kueue(server: ApiServer) -> None:
     assert made.returncode == 0, made.stderr
 
 
-async def workload(stage: Stage, what: str, look: Callable[[Object], bool]) -> Object:
+async def workload(stage: Stage, what: str, look: Callable[[Object], bool], name: str = NAME) -> Object:
     """The run's Workload, once it is so."""
 
     def there(found: Object) -> Object:
         return found if found and look(found) else {}
 
-    return await stage.until(what, there, name=NAME, kind=Kind.WORKLOAD)
+    return await stage.until(what, there, name=name, kind=Kind.WORKLOAD)
 
 
 def other_than(before: Object) -> Callable[[Object], bool]:
