@@ -22,11 +22,11 @@ from tests.support.controllers import running_controllers
 from spade_operator.kube import Object
 from spade_operator.records import Kind
 
-SAMPLE, ALL = (1, 30), (4, 500)
+SAMPLE, ALL = (1, 30), (8, 250)
 """Runs beside each other, and rollouts of each."""
 MARKS = 10
 """Looks, the first after one of so many equal parts."""
-SECONDS_EACH = 8
+SECONDS_EACH = 16
 """For one rollout of each run: a bound against hanging."""
 MEMORY_GROWTH_KIB = 8 * 1024
 """Between the second look and the last: the allocator's, and what is remembered of deleted objects up to a bound."""
