@@ -10,6 +10,7 @@ from rich.console import Console
 from spade_cli import check as checking
 from spade_cli import export as exporting
 from spade_cli import replay as replaying
+from spade_cli import score as scoring
 from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
 from spade_cli.interrupts import run_until_signal
@@ -167,6 +168,19 @@ def replay(
     """
     wanted = replaying.Wanted(file, index, program, backend)
     raise typer.Exit(run_until_signal(replaying.replay_record(wanted, verifying.to_stdout, verifying.to_stderr)))
+
+
+@app.command()
+def score(
+    file: Annotated[str, typer.Argument(help="JSON file, or - for standard input.")],
+    batch: Annotated[bool, typer.Option("--batch", help="The file holds plays and designs of one batch.")] = False,
+    loss: Annotated[bool, typer.Option("--loss", help="The file holds log-probabilities of one step.")] = False,
+) -> None:
+    """Compute rewards and advantages of a window of returns, or a batch, or a loss, with every term, as JSON.
+
+    docs/scoring.md has the formats. Exit code 0: scored; 2: the file is wrong.
+    """
+    verifying.to_stdout(scoring.scores(file, batch=batch, loss=loss))
 
 
 @app.command()

@@ -84,7 +84,12 @@ class EnvironmentReturns(Contract):
     """Returns of the scored and truncated unhinted plays, by play index."""
     hinted: tuple[float, ...]
     """Returns of the hinted plays; empty after the cycle's first rollout."""
+    pairs: tuple[tuple[float, float], ...] = ()
+    """Returns without and with the hint of the plays that both arms played from one seed, by play index."""
     environment_faults: int
+    """Plays of both arms that the program itself failed."""
+    step_timeouts: int = 0
+    """Those of them in which it exceeded its time."""
     suspect: tuple[VerifierFailure, ...] = ()
     """What the live detectors found against its verifier."""
     retired: bool

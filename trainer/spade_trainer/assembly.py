@@ -5,12 +5,13 @@ give the same samples in the same order, byte for byte, in any process and after
 calls it once per rollout, in training and in replay alike, and records `samples_sha256` and `designer_cycles` in the
 step manifest.
 
-Order of samples: designer samples first (by cycle, slot), then player samples (by slot, play), as in method.md §1.2.
+Order of samples: designer samples first (by cycle, slot), then player samples (by slot, play), then repeats of plays,
+as in method.md §1.2. Padding has no trained token, so it is counted and not built.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -18,13 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.switches import BatchDenominator, LeftoverDesignerSamples, LogProbTemperature
+from spade_contracts.config.rewards import PlayerNormalisation
+from spade_contracts.config.switches import BaselineMemory, BatchDenominator, LogProbTemperature, ShortBatches
 from spade_contracts.manifests import RolloutManifest, RunManifest
-from spade_trainer.rewards.advantages import designer_advantages, designer_scale, player_advantages
-from spade_trainer.rewards.blend import reward_of
+from spade_trainer.due import PaidDesign, due_cycles, full_batch, generated, paid_designs, rollouts_of
+from spade_trainer.randomness import Purpose, generator
+from spade_trainer.rewards.advantages import (
+    baseline_advantages,
+    centring_groups,
+    designer_advantages,
+    designer_scale,
+    ema_baseline,
+    player_advantages,
+)
+from spade_trainer.rewards.composition import Composition, compose, plays_wanted
 from spade_trainer.rewards.window import mean, window_of
-from spade_trainer.store import layout, manifests
-from spade_trainer.store.designs import Design, read_designs
+from spade_trainer.store import manifests
 from spade_trainer.store.episodes import Episode, Trajectory, read_episodes
 from spade_trainer.store.objects import Store
 
@@ -85,6 +95,14 @@ class Batch:
     """Mean reward of those designer samples; None without any."""
     samples_sha256: str
     """Digest of all the above that shapes the step (`samples_digest`)."""
+    repeats: int = 0
+    """Plays that are in the batch once more, because it was short (switch shortBatches)."""
+    trimmed: int = 0
+    """Plays and designs that are not in it, because there were too many (switch surplusSamples)."""
+    padding: int = 0
+    """Places that the reference fills with copies without a trained token; they are not among the samples."""
+    masked_designers: int = 0
+    """Designs that are not in it, because their blend is negative (setting rewards.negativeBlends)."""
 
     @property
     def player_samples(self) -> int:
@@ -122,22 +140,31 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
     last_rollout: the run, as it is now declared, ends with this rollout; then, if the switch says so, the designer
     samples of its own cycle are trained now, because no later rollout would. A step that was recorded decides for
     itself: replay trains what was trained. Raises ManifestMissing if the rollout or its cycles are not finished.
-    Source: method.md §5.2, §5.5, §8.3.
+    Source: method.md §1.2, §5.2, §5.5, §8.3.
     """
     method = run.method
     played = manifests.read_rollout(store, rollout)
-    player = player_samples(method, played, read_episodes(store, played))
+    plays = player_samples(method, played, read_episodes(store, played), _earlier(store, method, rollout))
     cycles = due_cycles(store, method, rollout, last_rollout=last_rollout)
-    designer: list[Sample] = []
+    full, own = full_batch(method), _generated(store, method, rollout)
+    counted = max(len(plays), plays_wanted(full, own, method.switches)) if plays else 0
+    designs: list[tuple[Sample, ...]] = []
     rewards: list[float] = []
+    masked = 0
     for cycle in cycles:
-        window = _rollouts_of(store, method, cycle, until=rollout)
-        designs = _admitted(store, cycle)
-        credited, paid = designer_samples(method, designs, window, len(player))
-        designer += credited
-        rewards += paid
-    samples = tuple(_rescaled(method, [*designer, *player]))
-    denominator = _denominator(method, len(samples))
+        paid = paid_designs(store, method, cycle, until=rollout)
+        designs += [(sample,) for sample in designer_samples(method, paid, counted)]
+        rewards += [one.reward.value for one in paid if one.reward.value is not None and one.reward.trained]
+        masked += sum(one.reward.masked for one in paid)
+
+    def keep(count: int, wanted: int) -> list[int]:
+        drawn = generator(method.seed, Purpose.BATCH, rollout).permutation(count)[:wanted]
+        return sorted(int(position) for position in drawn)
+
+    made = compose(len(designs), len(plays), full=full, generated=own, switches=method.switches, keep=keep)
+    units = len(made.real)
+    samples = tuple(_rescaled(method, _placed(made, designs, plays), units))
+    denominator = _denominator(method, units)
     return Batch(
         rollout=rollout,
         policy_version=played.policy_version,
@@ -146,32 +173,25 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
         designer_cycles=cycles,
         designer_reward_mean=mean(rewards) if rewards else None,
         samples_sha256=samples_digest(samples, denominator),
+        repeats=made.repeats,
+        trimmed=len(made.trimmed),
+        padding=made.padding,
+        masked_designers=masked,
     )
 
 
-def due_cycles(store: Store, method: MethodConfig, rollout: int, *, last_rollout: bool) -> tuple[int, ...]:
-    """Cycles whose designer samples the step on this rollout trains, ascending.
+def player_samples(
+    method: MethodConfig,
+    played: RolloutManifest,
+    episodes: Sequence[Episode],
+    earlier: Sequence[RolloutManifest] = (),
+) -> list[tuple[Sample, ...]]:
+    """The samples of each unhinted, unmasked play of a rollout with its advantage, by slot and play (method.md §5.2).
 
-    A recorded step says it itself. Otherwise: the previous cycle at the start of a cycle, and the present one at the
-    last rollout (switch leftoverDesignerSamples, D6), each unless an earlier step trained it already.
+    earlier: rollouts of the cycle before this one, oldest first, for the moving average of EmaBaseline.
     """
-    recorded = manifests.find_step(store, rollout)
-    if recorded is not None:
-        return recorded.designer_cycles
-    cycle = method.cycle_of(rollout)
-    wanted = [cycle - 1] if method.starts_cycle(rollout) and cycle > 0 else []
-    if last_rollout and method.switches.leftover_designer_samples is LeftoverDesignerSamples.TRAINED:
-        wanted.append(cycle)
-    length = method.environments.cycle_length
-    earlier = (manifests.find_step(store, r) for r in range(max(0, (cycle - 1) * length), rollout))
-    trained = {done for step in earlier if step is not None for done in step.designer_cycles}
-    return tuple(due for due in wanted if due not in trained)
-
-
-def player_samples(method: MethodConfig, played: RolloutManifest, episodes: Sequence[Episode]) -> list[Sample]:
-    """The unhinted, unmasked plays of a rollout with their z-scores, by slot and play (method.md §5.2)."""
     temperature = _temperature(method, method.play.sampling.temperature)
-    samples = []
+    plays: list[tuple[Sample, ...]] = []
     for environment in (entry.id for entry in played.environments):
         unhinted = (e for e in episodes if e.environment == environment and not e.hinted and e.trajectory.drawn_tokens)
         group = sorted(unhinted, key=lambda e: e.play)
@@ -179,53 +199,65 @@ def player_samples(method: MethodConfig, played: RolloutManifest, episodes: Sequ
         group = [e for e in group if e.episode_return is not None]
         if not group:
             continue
-        for episode, advantage in zip(group, player_advantages(returns), strict=True):
-            samples.append(
-                _sample(
-                    f"{environment}/r{played.rollout:04d}-p{episode.play:03d}",
-                    role=SampleRole.PLAYER,
-                    group=environment,
-                    trajectory=episode.trajectory,
-                    advantage=float(advantage),
-                    temperature=temperature,
-                )
-            )
-    return samples
-
-
-def designer_samples(
-    method: MethodConfig, designs: Sequence[Design], rollouts: Sequence[RolloutManifest], players: int
-) -> tuple[list[Sample], list[float]]:
-    """The accepted designs of one cycle with their centred, scaled rewards, and the rewards themselves, by slot.
-
-    rollouts: those of the cycle, oldest first. players: player samples of the rollout that trains them. Environments
-    of which nothing is known are left out (`reward_of`). Source: method.md §5.4, §5.5.
-    """
-    credit = method.switches.environment_fault_credit
-    paid: list[tuple[Design, float]] = []
-    for design in sorted(designs, key=lambda d: d.slot):
-        window = window_of(layout.environment_id(design.cycle, design.slot), rollouts)
-        reward = reward_of(window, method.rewards, credit)
-        if reward is not None and design.trajectory.drawn_tokens:
-            paid.append((design, reward))
-    rewards = [reward for _, reward in paid]
-    scale = designer_scale(len(paid), players, method.environments.cycle_length, method.rewards.designer_scale_cap)
-    advantages = designer_advantages(rewards, [design.skill for design, _ in paid], scale)
-    temperature = _temperature(method, method.environments.designer.sampling.temperature)
-    samples = []
-    for (design, _), advantage in zip(paid, advantages, strict=True):
-        environment = layout.environment_id(design.cycle, design.slot)
-        samples.append(
-            _sample(
-                f"{environment}/design",
-                role=SampleRole.DESIGNER,
+        for episode, advantage in zip(group, _normalised(method, environment, returns, earlier), strict=True):
+            sample = _sample(
+                f"{environment}/r{played.rollout:04d}-p{episode.play:03d}",
+                role=SampleRole.PLAYER,
                 group=environment,
-                trajectory=design.trajectory,
+                trajectory=episode.trajectory,
                 advantage=float(advantage),
                 temperature=temperature,
             )
+            plays.append((sample,))
+    return plays
+
+
+def designer_samples(method: MethodConfig, paid: Sequence[PaidDesign], players: int) -> list[Sample]:
+    """The designs of one cycle that are trained, by slot, with their centred, scaled rewards.
+
+    players: plays of the rollout that trains them, repeats included. Environments of which nothing is known and those
+    with a masked reward are left out, of the mean too; the latter count in the scale. Source: method.md §5.4, §5.5.
+    """
+    rewards = method.rewards
+    known = sum(one.reward.value is not None for one in paid)
+    scale = designer_scale(known, players, method.environments.cycle_length, rewards.designer_scale_cap)
+    trained = [(one, one.reward.value) for one in paid if one.reward.value is not None and one.reward.trained]
+    advantages = designer_advantages(
+        [value for _, value in trained],
+        centring_groups([one.design.skill for one, _ in trained], rewards.centring),
+        scale if rewards.auto_scale else 1.0,
+    )
+    temperature = _temperature(method, method.environments.designer.sampling.temperature)
+    return [
+        _sample(
+            f"{one.environment}/design",
+            role=SampleRole.DESIGNER,
+            group=one.environment,
+            trajectory=one.design.trajectory,
+            advantage=float(advantage),
+            temperature=temperature,
         )
-    return samples, rewards
+        for (one, _), advantage in zip(trained, advantages, strict=True)
+    ]
+
+
+def _normalised(
+    method: MethodConfig, environment: str, returns: Sequence[float], earlier: Sequence[RolloutManifest]
+) -> NDArray[np.float64]:
+    """Advantages of the plays of one environment (setting rewards.playerNormalisation)."""
+    if method.rewards.player_normalisation is PlayerNormalisation.Z_SCORE:
+        return player_advantages(returns)
+    before = window_of(environment, earlier).unhinted
+    return baseline_advantages(returns, ema_baseline(before, method.rewards.baseline_decay))
+
+
+def _placed(
+    made: Composition, designs: Sequence[tuple[Sample, ...]], plays: Sequence[tuple[Sample, ...]]
+) -> Iterator[Sample]:
+    """The samples of a composition; a repeat has its number behind its id."""
+    for place in made.real:
+        for sample in (designs if place.designer else plays)[place.index]:
+            yield replace(sample, id=f"{sample.id}+{place.repeat}") if place.repeat else sample
 
 
 def _sample(
@@ -252,37 +284,34 @@ def _temperature(method: MethodConfig, sampling: float) -> float:
     return sampling if method.switches.log_prob_temperature is LogProbTemperature.SAMPLING else 1.0
 
 
-def _admitted(store: Store, cycle: int) -> list[Design]:
-    """The designs behind the environments of a cycle. A program that is like another of its cycle is none of them."""
-    batch = manifests.read_batch(store, cycle)
-    slots = {entry.slot for entry in batch.environments}
-    return [design for design in read_designs(store, batch) if design.accepted and design.slot in slots]
+def _earlier(store: Store, method: MethodConfig, rollout: int) -> tuple[RolloutManifest, ...]:
+    """The rollouts before this one that a moving average takes in (switch baselineMemory)."""
+    ema = method.rewards.player_normalisation is PlayerNormalisation.EMA_BASELINE
+    if not ema or method.switches.baseline_memory is BaselineMemory.ROLLOUT:
+        return ()
+    return rollouts_of(store, method, method.cycle_of(rollout), until=rollout - 1)
 
 
-def _rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -> list[RolloutManifest]:
-    """The finished rollouts of a cycle up to and including `until`, oldest first."""
-    length = method.environments.cycle_length
-    return [manifests.read_rollout(store, r) for r in range(cycle * length, min((cycle + 1) * length, until + 1))]
+def _generated(store: Store, method: MethodConfig, rollout: int) -> int:
+    """Designs that a rollout itself began with; 0 where no batch is filled, because nothing else looks at it."""
+    if method.switches.short_batches is not ShortBatches.FILLED or not method.starts_cycle(rollout):
+        return 0
+    return generated(method, manifests.read_batch(store, method.cycle_of(rollout)), 0)
 
 
-def _full_batch(method: MethodConfig) -> int:
-    """Samples of a rollout in which nothing is missing."""
-    return method.environments.per_cycle * method.play.plays_per_environment
-
-
-def _denominator(method: MethodConfig, samples: int) -> float:
-    """What the summed loss is divided by (switch batchDenominator)."""
+def _denominator(method: MethodConfig, units: int) -> float:
+    """What the summed loss is divided by (switch batchDenominator). units: plays and designs, repeats included."""
     fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    return float(_full_batch(method) if fixed else max(1, samples))
+    return float(full_batch(method) if fixed else max(1, units))
 
 
-def _rescaled(method: MethodConfig, samples: Sequence[Sample]) -> Iterable[Sample]:
+def _rescaled(method: MethodConfig, samples: Iterable[Sample], units: int) -> Iterable[Sample]:
     """The samples as the reference weighs a batch that is not full: it averages over real ones if there is no KL term.
 
     Only with the fixed denominator (method.md §1.2, empty cases).
     """
-    full = _full_batch(method)
+    full = full_batch(method)
     fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < len(samples) < full:
+    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < units < full:
         return samples
-    return [replace(sample, advantage=sample.advantage * full / len(samples)) for sample in samples]
+    return [replace(sample, advantage=sample.advantage * full / units) for sample in samples]

@@ -32,6 +32,8 @@ class Purpose(StrEnum):
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
+    BATCH = "batch"
+    """Choice of the plays that stay in a batch: rollout."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

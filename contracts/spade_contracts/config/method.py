@@ -8,7 +8,7 @@ from spade_contracts.base import Document
 from spade_contracts.config.environments import EnvironmentsConfig
 from spade_contracts.config.learner import LearnerConfig
 from spade_contracts.config.play import PlayConfig
-from spade_contracts.config.rewards import RewardsConfig
+from spade_contracts.config.rewards import RewardsConfig, RewardVariant
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.switches import LogProbTemperature, Switches
 
@@ -50,6 +50,12 @@ class MethodConfig(Document):
             )
         if len(set(env.skills)) != len(env.skills):
             raise ValueError("environments.skills names a skill twice; name each once")
+        bonus = self.rewards.learning_potential.variance_bonus
+        if bonus and self.profile is Profile.CORRECTED and self.rewards.variant is not RewardVariant.LEARNING_POTENTIAL:
+            raise ValueError(
+                f"rewards.learningPotential.varianceBonus does nothing with variant {self.rewards.variant.value} "
+                "(D14); leave it out, or use variant LearningPotential"
+            )
         if self.switches.log_prob_temperature is LogProbTemperature.SAMPLING:
             for where, sampling in (("environments.designer", env.designer.sampling), ("play", self.play.sampling)):
                 if sampling.top_p < 1 or sampling.top_k > 0:

@@ -94,7 +94,19 @@ def _games() -> dict[str, Any]:
             "plateau_weight": 0.6,
             "regret_weight": 0.4,
             "regret_scale": 0.15,
+            "regret_floor": True,
+            "micro_lp": {"weight": 0.0, "scale": 0.10, "signed": True, "estimator": "Slope"},
+            "frontier": {"weight": 0.0, "scale": 0.08},
+            "learning_potential": {"fast": 0.98, "slow": 0.85, "variance_bonus": False},
+            "fault_penalty": 0.5,
+            "negative_blends": "Masked",
+            "centring": "Skill",
+            "auto_scale": True,
             "designer_scale_cap": 50.0,
+            "train_designer": True,
+            "delay_cycles": 1,
+            "player_normalisation": "ZScore",
+            "baseline_decay": 0.5,
         },
         "learner": {
             "ranks": 1,
@@ -126,6 +138,13 @@ def _games() -> dict[str, Any]:
             "tool_calls": ToolCallParsing.LENIENT,
             "leftover_designer_samples": sw.LeftoverDesignerSamples.DROPPED,
             "batch_denominator": sw.BatchDenominator.FIXED,
+            "surplus_samples": sw.SurplusSamples.TAIL,
+            "short_batches": sw.ShortBatches.FILLED,
+            "repeated_returns": sw.RepeatedReturns.AGAIN,
+            "step_timeouts": sw.StepTimeouts.REGRET_ONLY,
+            "regret_estimator": sw.RegretEstimator.FIRST_OFFSET,
+            "missing_returns": sw.MissingReturns.ZERO,
+            "baseline_memory": sw.BaselineMemory.ROLLOUT,
         },
     }
 
@@ -136,7 +155,7 @@ def corrected_defaults(domain: Domain) -> dict[str, Any]:
     corrections = {
         "profile": Profile.CORRECTED,
         "environments": {"designer": {"sampling": untruncated}, "verification": {"stages": FULL_BATTERY}},
-        "play": {"sampling": untruncated, "episode_attempts": 3, "retire": Retirement.CONTRADICTED},
+        "play": {"hinted_plays": 8, "sampling": untruncated, "episode_attempts": 3, "retire": Retirement.CONTRADICTED},
         "learner": {"checkpoint_every": 4},
         "switches": {
             "log_prob_temperature": sw.LogProbTemperature.SAMPLING,
@@ -147,6 +166,13 @@ def corrected_defaults(domain: Domain) -> dict[str, Any]:
             "tool_calls": ToolCallParsing.STRICT,
             "leftover_designer_samples": sw.LeftoverDesignerSamples.TRAINED,
             "batch_denominator": sw.BatchDenominator.REAL_SAMPLES,
+            "surplus_samples": sw.SurplusSamples.KEPT,
+            "short_batches": sw.ShortBatches.REAL_SAMPLES,
+            "repeated_returns": sw.RepeatedReturns.ONCE,
+            "step_timeouts": sw.StepTimeouts.CHARGED,
+            "regret_estimator": sw.RegretEstimator.PAIRED,
+            "missing_returns": sw.MissingReturns.LEFT_OUT,
+            "baseline_memory": sw.BaselineMemory.CYCLE,
         },
     }
     return merged(paper_defaults(domain), corrections)

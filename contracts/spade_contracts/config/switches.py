@@ -42,7 +42,7 @@ class BoxedAction(StrEnum):
 
 
 class LeftoverDesignerSamples(StrEnum):
-    """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
+    """D6: whether designer samples that no later cycle would train are trained, or lost."""
 
     TRAINED = "Trained"
     DROPPED = "Dropped"
@@ -55,6 +55,70 @@ class BatchDenominator(StrEnum):
     FIXED = "Fixed"
 
 
+class SurplusSamples(StrEnum):
+    """D7: which samples go when a batch has more than perCycle x playsPerEnvironment."""
+
+    KEPT = "Kept"
+    """None: every play that was scored is trained."""
+    RANDOM = "Random"
+    """Plays drawn at random."""
+    TAIL = "Tail"
+    """The last ones: always plays of the last slots, whenever designer samples are trained."""
+
+
+class ShortBatches(StrEnum):
+    """§1.2: what is done about a batch with fewer samples than perCycle x playsPerEnvironment."""
+
+    REAL_SAMPLES = "RealSamples"
+    """Nothing: it is trained as it is."""
+    FILLED = "Filled"
+    """Plays are repeated in turn, with their gradient; what is still missing is padding without any."""
+
+
+class RepeatedReturns(StrEnum):
+    """§1.2: whether the return of a play that was repeated to fill a batch counts again in its window."""
+
+    ONCE = "Once"
+    AGAIN = "Again"
+
+
+class StepTimeouts(StrEnum):
+    """D11: which reward variants charge the designer for a program that exceeded its time in play."""
+
+    CHARGED = "Charged"
+    """All."""
+    REGRET_ONLY = "RegretOnly"
+    """Only Regret."""
+
+
+class RegretEstimator(StrEnum):
+    """D4: which plays the hint regret compares."""
+
+    PAIRED = "Paired"
+    """Plays of one seed, with and without the hint: as many of one arm as of the other."""
+    FIRST_OFFSET = "FirstOffset"
+    """All hinted plays with unhinted ones: in the blend those of the first rollout that has any, in the variant Regret
+    those of the whole window."""
+
+
+class MissingReturns(StrEnum):
+    """§5.5: what an environment without plays, or without hinted plays, counts as."""
+
+    LEFT_OUT = "LeftOut"
+    """Without plays its designer is not trained; without hinted plays it has no regret."""
+    ZERO = "Zero"
+    """A mean return of 0."""
+
+
+class BaselineMemory(StrEnum):
+    """§5.2: how far back the moving average of EmaBaseline reaches."""
+
+    CYCLE = "Cycle"
+    """To the first rollout of the environment's cycle."""
+    ROLLOUT = "Rollout"
+    """Nowhere: it begins at 0 in every rollout, so that advantages are the returns themselves."""
+
+
 class Switches(Document):
     """Named differences. Values of `Corrected` come first in each enum."""
 
@@ -63,7 +127,7 @@ class Switches(Document):
     episode_seeds: EpisodeSeeds
     """D2: whether both arms play explicit, shared seeds, or the unhinted arm resets with a null seed."""
     environment_fault_credit: EnvironmentFaultCredit
-    """D16, and D11 for the designer: who pays when a program crashes in play."""
+    """D16: who pays when a program crashes in play."""
     failed_hinted_plays: FailedHintedPlays
     """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
     boxed_action: BoxedAction
@@ -71,6 +135,20 @@ class Switches(Document):
     tool_calls: ToolCallParsing
     """D8: which tool calls of a reply count."""
     leftover_designer_samples: LeftoverDesignerSamples
-    """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
+    """D6: whether designer samples that no later cycle would train are trained on the last rollout, or lost."""
     batch_denominator: BatchDenominator
     """What the summed loss is divided by (method.md §1.2, §8.3)."""
+    surplus_samples: SurplusSamples
+    """D7: which samples go when a batch has more than perCycle x playsPerEnvironment."""
+    short_batches: ShortBatches
+    """What is done about a batch with fewer samples than that (method.md §1.2)."""
+    repeated_returns: RepeatedReturns
+    """Whether the return of a play that was repeated to fill a batch counts again in its window (method.md §1.2)."""
+    step_timeouts: StepTimeouts
+    """D11: which reward variants charge the designer for a program that exceeded its time in play."""
+    regret_estimator: RegretEstimator
+    """D4: which plays the hint regret compares."""
+    missing_returns: MissingReturns
+    """What an environment without plays, or without hinted plays, counts as (method.md §5.5)."""
+    baseline_memory: BaselineMemory
+    """How far back the moving average of EmaBaseline reaches (method.md §5.2)."""

@@ -147,6 +147,11 @@ def write_rollout(
                 id=environment,
                 unhinted=tuple(value for value in values if value is not None),
                 hinted=tuple(value for value in extra if value is not None),
+                pairs=tuple(
+                    (plain, helped)
+                    for plain, helped in zip(values, extra, strict=False)
+                    if plain is not None and helped is not None
+                ),
                 environment_faults=sum(value is None for value in (*values, *extra)),
                 retired=False,
             )

@@ -152,9 +152,10 @@ def test_the_fixed_denominator_averages_over_real_samples_without_a_penalty(tmp_
     write_cycle(store, 0, [design(0, 0, "A")])
     write_rollout(store, 0, 0, {ids(0)[0]: MIXED})
     real = assemble(store, run_manifest(method()), 0)
-    free = assemble(store, run_manifest(method(Profile.PAPER)), 0)
+    alone = {"short_batches": "RealSamples"}
+    free = assemble(store, run_manifest(method(Profile.PAPER, switches=alone)), 0)
     penalty = {"loss": {"kl_coefficient": 0.005}}
-    pulled = assemble(store, run_manifest(method(Profile.PAPER, learner=penalty)), 0)
+    pulled = assemble(store, run_manifest(method(Profile.PAPER, learner=penalty, switches=alone)), 0)
     assert (real.denominator, free.denominator, pulled.denominator) == (4, 16, 16)
     assert [s.advantage / 16 for s in free.samples] == pytest.approx([s.advantage / 4 for s in real.samples])
     assert [s.advantage for s in pulled.samples] == [s.advantage for s in real.samples]

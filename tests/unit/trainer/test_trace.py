@@ -1,4 +1,4 @@
-"""A run of three cycles has the composition of the reference's trace (method.md V30), but for its trim of the batch."""
+"""A run of three cycles has the composition of the reference's trace (method.md V30)."""
 
 import pytest
 from tests.unit.trainer.builders import design, run_manifest, write_cycle, write_rollout, write_step
@@ -43,9 +43,14 @@ def test_v30_designer_samples_are_trained_one_cycle_later_and_the_last_ones_neve
     trained = []
     for rollout in range(CYCLES * LENGTH):
         designers, players = samples_of(store, rollout)
-        assert len(players) == SLOTS * PLAYS
+        assert len(players) == SLOTS * PLAYS - len(designers)
         trained.append(len(designers))
     assert trained == [0, 0, 0, 0, 24, 0, 0, 0, 24, 0, 0, 0]
+
+
+def test_v30_the_last_three_slots_lose_their_plays_where_designer_samples_are_trained(store: Store) -> None:
+    _, players = samples_of(store, 4)
+    assert {sample.group for sample in players} == {environment_id(1, slot) for slot in range(21)}
 
 
 def test_v30_the_scale_is_exactly_32(store: Store) -> None:

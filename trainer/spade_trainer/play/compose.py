@@ -9,6 +9,7 @@ from spade_contracts.verdicts import VerifierFailure
 from spade_sandbox.verify import concentration
 from spade_trainer.play.plan import planned_episodes
 from spade_trainer.play.retirement import retires, suspicions
+from spade_trainer.rewards.returns import STEP_TIMEOUTS
 from spade_trainer.store import layout
 from spade_trainer.store.episodes import Episode, read_part
 from spade_trainer.store.objects import Store, names
@@ -34,7 +35,9 @@ def returns_of(
         id=environment,
         unhinted=_returns(ordered, hinted=False),
         hinted=_returns(ordered, hinted=True),
+        pairs=_pairs(ordered),
         environment_faults=sum(bool(e.fault) for e in ordered),
+        step_timeouts=sum(e.fault in STEP_TIMEOUTS for e in ordered),
         suspect=tuple(suspect),
         retired=retires(method, ordered, suspect),
     )
@@ -77,3 +80,14 @@ def compose_rollout(
 def _returns(episodes: Sequence[Episode], *, hinted: bool) -> tuple[float, ...]:
     """Returns of one arm that are not masked, in the given order."""
     return tuple(e.episode_return for e in episodes if e.hinted is hinted and e.episode_return is not None)
+
+
+def _pairs(episodes: Sequence[Episode]) -> tuple[tuple[float, float], ...]:
+    """Returns without and with the hint of plays from one seed, where neither is masked."""
+    with_hint = {e.play: e for e in episodes if e.hinted and e.seed is not None}
+    both = ((e, with_hint[e.play]) for e in episodes if not e.hinted and e.play in with_hint)
+    return tuple(
+        (plain.episode_return, helped.episode_return)
+        for plain, helped in both
+        if plain.seed == helped.seed and plain.episode_return is not None and helped.episode_return is not None
+    )

@@ -1,10 +1,11 @@
 """Credit of both roles (method.md §5.2, §5.5)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spade_contracts.config.rewards import Centring
 from spade_contracts.errors import SpadeError
 
 EPSILON = 1e-8
@@ -25,6 +26,29 @@ def player_advantages(returns: ArrayLike) -> NDArray[np.float64]:
     """
     values = _finite(returns)
     return np.asarray((values - values.mean()) / (values.std() + EPSILON))
+
+
+def baseline_advantages(returns: ArrayLike, baseline: float) -> NDArray[np.float64]:
+    """Returns less a baseline. returns: shape (plays,). Raises NotFinite. Source: method.md §5.2; V8."""
+    return np.asarray(_finite(returns) - baseline)
+
+
+def ema_baseline(earlier: Iterable[Sequence[float]], decay: float) -> float:
+    """Moving average of the mean returns of earlier rollouts, oldest first; those without plays do not count.
+
+    The first mean sets it; before that it is 0. decay: weight of the old value. Source: method.md §5.2; V8.
+    """
+    value: float | None = None
+    for returns in earlier:
+        if returns:
+            new = float(np.mean(_finite(returns)))
+            value = new if value is None else decay * value + (1 - decay) * new
+    return 0.0 if value is None else value
+
+
+def centring_groups(skills: Sequence[str], centring: Centring) -> tuple[str, ...]:
+    """Whose mean each reward is measured against, as names of groups: its skill, or one for all."""
+    return tuple(skills) if centring is Centring.SKILL else ("",) * len(skills)
 
 
 def designer_advantages(rewards: ArrayLike, skills: Sequence[str], scale: float) -> NDArray[np.float64]:

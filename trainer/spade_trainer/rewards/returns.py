@@ -9,6 +9,8 @@ CRASH_RETURN = -1.0
 """What the reference's wrapper pays a player whose program crashed (method.md §4.2, D16)."""
 STEP_FAULTS = frozenset({"crash/step", "invalid_return/step"})
 """Faults that the reference's wrapper turns into a terminated episode; all others fail the play there."""
+STEP_TIMEOUTS = frozenset({"timeout/open", "timeout/reset", "timeout/step"})
+"""Faults for which the reference flags an environment (method.md §1.6); a tool's timeout is none of them."""
 
 
 def episode_return(rewards: Sequence[float], terminated: bool) -> float:
@@ -17,6 +19,19 @@ def episode_return(rewards: Sequence[float], terminated: bool) -> float:
     rewards: one per step, in order; may be empty. Source: method.md §5.1; vector V3.
     """
     return max(-1.0, min(1.0, float(rewards[-1]))) if terminated and rewards else 0.0
+
+
+def discounted_returns(rewards: Sequence[float], discount: float) -> tuple[float, ...]:
+    """What follows each step, discounted. No training uses it (method.md §5.1); it is here to be compared. Vector V4.
+
+    rewards: one per step, in order.
+    """
+    found: list[float] = []
+    following = 0.0
+    for reward in reversed(rewards):
+        following = reward + discount * following
+        found.append(following)
+    return tuple(reversed(found))
 
 
 def credited_return(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from spade_contracts.config import PlateauConfig, resolve
 from spade_contracts.config.method import Profile
-from spade_contracts.config.switches import EnvironmentFaultCredit
 from spade_contracts.statuses import Outcome
 from spade_trainer.rewards.advantages import (
     NotFinite,
@@ -18,7 +17,7 @@ from spade_trainer.rewards.advantages import (
     designer_scale,
     player_advantages,
 )
-from spade_trainer.rewards.blend import FAULT_REWARD, reward_of
+from spade_trainer.rewards.designer import reward_of
 from spade_trainer.rewards.learnable import difficulty
 from spade_trainer.rewards.plateau import plateau
 from spade_trainer.rewards.regret import hint_regret
@@ -116,7 +115,7 @@ V10 = [
     ("B", Window(wins(1, 2, 3, 3), (0.1,), 0), 0.28125, 0.525, -0.025, 0.315, 2.76),
     ("B", Window((), (), 0), 0, 0, 0, 0, -7.32),
     ("B", Window(((0.5,) * 8, (0.5,) * 8), (0.45,), 0), 0.5, 1, -0.05, 0.6, 11.88),
-    ("B", Window((), (), 1), 0, 0, 0, 0, -7.32),
+    ("B", Window((), (), 1, step_timeouts=1), 0, 0, 0, 0, -7.32),
 ]
 
 
@@ -127,9 +126,9 @@ def test_v10_blend_and_designer_advantages() -> None:
         assert window.win_rate == pytest.approx(win_rate)
         assert plateau(window.win_rate, settings.plateau) == pytest.approx(level)
         assert hint_regret(window, without_hint=0.0) == pytest.approx(regret)
-        reward = reward_of(window, settings, EnvironmentFaultCredit.PLAYER)
-        assert reward == pytest.approx(blend, abs=1e-6)
-        rewards.append(reward)
+        reward = reward_of(window, settings, PAPER.switches)
+        assert reward.value == pytest.approx(blend, abs=1e-6)
+        rewards.append(reward.value)
     advantages = designer_advantages(np.array(rewards, dtype=float), [row[0] for row in V10], 32.0)
     assert advantages == pytest.approx([row[6] for row in V10], abs=1e-6)
 
@@ -179,17 +178,17 @@ def test_advantages_refuse_what_is_no_number_and_what_does_not_fit() -> None:
 
 def test_corrected_charges_the_designer_for_a_fault_in_play() -> None:
     faulty = Window(wins(4), (1.0,), 1)
-    assert reward_of(faulty, CORRECTED.rewards, EnvironmentFaultCredit.DESIGNER) == FAULT_REWARD
+    assert reward_of(faulty, CORRECTED.rewards, CORRECTED.switches).value == -CORRECTED.rewards.fault_penalty
 
 
 def test_corrected_says_nothing_of_an_environment_whose_plays_were_all_lost() -> None:
-    assert reward_of(Window((), (), 0), CORRECTED.rewards, EnvironmentFaultCredit.DESIGNER) is None
+    assert reward_of(Window((), (), 0), CORRECTED.rewards, CORRECTED.switches).value is None
 
 
 def test_a_missing_hint_earns_no_regret_in_corrected() -> None:
     lost = Window(((-1.0,) * 8,), (), 0)
-    assert reward_of(lost, CORRECTED.rewards, EnvironmentFaultCredit.DESIGNER) == 0.0
-    assert reward_of(lost, PAPER.rewards, EnvironmentFaultCredit.PLAYER) == pytest.approx(0.4)
+    assert reward_of(lost, CORRECTED.rewards, CORRECTED.switches).value == 0.0
+    assert reward_of(lost, PAPER.rewards, PAPER.switches).value == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("method", [PAPER, CORRECTED])

@@ -1,0 +1,117 @@
+"""Which designs a step trains and what each of them earned, from run storage alone (method.md §5.4, §5.5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.config.rewards import RewardVariant
+from spade_contracts.config.switches import LeftoverDesignerSamples, RepeatedReturns
+from spade_contracts.manifests import BatchManifest, RolloutManifest
+from spade_trainer.rewards.composition import plays_wanted
+from spade_trainer.rewards.designer import Reward, rewards_of, skill_means
+from spade_trainer.rewards.window import window_of, with_repeats
+from spade_trainer.store import layout, manifests
+from spade_trainer.store.designs import Design, read_designs
+from spade_trainer.store.objects import Store
+
+
+@dataclass(frozen=True)
+class PaidDesign:
+    """An admitted design with what it earned."""
+
+    design: Design
+    reward: Reward
+
+    @property
+    def environment(self) -> str:
+        """Id of the environment that it became."""
+        return layout.environment_id(self.design.cycle, self.design.slot)
+
+
+def due_cycles(store: Store, method: MethodConfig, rollout: int, *, last_rollout: bool) -> tuple[int, ...]:
+    """Cycles whose designer samples the step on this rollout trains, ascending.
+
+    A recorded step says it itself. Otherwise: at the start of a cycle the one that lies `delayCycles` back, and at the
+    last rollout all that are left (switch leftoverDesignerSamples, D6), each unless an earlier step trained it already.
+    """
+    recorded = manifests.find_step(store, rollout)
+    if recorded is not None:
+        return recorded.designer_cycles
+    if not method.rewards.train_designer:
+        return ()
+    cycle = method.cycle_of(rollout)
+    delayed = cycle - method.rewards.delay_cycles
+    wanted = [delayed] if method.starts_cycle(rollout) and delayed >= 0 else []
+    if last_rollout and method.switches.leftover_designer_samples is LeftoverDesignerSamples.TRAINED:
+        wanted += range(max(0, delayed + 1), cycle + 1)
+    first = min(wanted, default=cycle) * method.environments.cycle_length
+    earlier = (manifests.find_step(store, r) for r in range(first, rollout))
+    trained = {done for step in earlier if step is not None for done in step.designer_cycles}
+    return tuple(due for due in wanted if due not in trained)
+
+
+def paid_designs(store: Store, method: MethodConfig, cycle: int, *, until: int) -> tuple[PaidDesign, ...]:
+    """The admitted designs of a cycle with what its rollouts up to `until` say of them, by slot.
+
+    A program that is like another of its cycle is not admitted. Raises ManifestMissing if a rollout is not finished.
+    """
+    batch = manifests.read_batch(store, cycle)
+    slots = {entry.slot for entry in batch.environments}
+    admitted = [
+        design
+        for design in sorted(read_designs(store, batch), key=lambda design: design.slot)
+        if design.accepted and design.slot in slots and design.trajectory.drawn_tokens
+    ]
+    rollouts = counted_rollouts(store, method, batch, until=until)
+    windows = [window_of(layout.environment_id(cycle, design.slot), rollouts) for design in admitted]
+    skilled = [(design.skill, window) for design, window in zip(admitted, windows, strict=True)]
+    history = _history(store, method, cycle)
+    rewards = rewards_of(skilled, method.rewards, method.switches, history)
+    return tuple(PaidDesign(design, reward) for design, reward in zip(admitted, rewards, strict=True))
+
+
+def counted_rollouts(
+    store: Store, method: MethodConfig, batch: BatchManifest, *, until: int
+) -> tuple[RolloutManifest, ...]:
+    """The finished rollouts of a cycle up to and including `until`, oldest first, as its windows count them.
+
+    Where a play that fills a batch counts again, its return is there as often (switch repeatedReturns).
+    """
+    rollouts = rollouts_of(store, method, batch.cycle, until=until)
+    if method.switches.repeated_returns is RepeatedReturns.ONCE:
+        return rollouts
+    return tuple(
+        with_repeats(rollout, plays_wanted(full_batch(method), generated(method, batch, at), method.switches))
+        for at, rollout in enumerate(rollouts)
+    )
+
+
+def rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -> tuple[RolloutManifest, ...]:
+    """The finished rollouts of a cycle up to and including `until`, oldest first."""
+    length = method.environments.cycle_length
+    wanted = range(cycle * length, min((cycle + 1) * length, until + 1))
+    return tuple(manifests.read_rollout(store, rollout) for rollout in wanted)
+
+
+def full_batch(method: MethodConfig) -> int:
+    """Samples of a rollout in which nothing is missing."""
+    return method.environments.per_cycle * method.play.plays_per_environment
+
+
+def generated(method: MethodConfig, batch: BatchManifest, offset: int) -> int:
+    """Designs that a rollout of the cycle itself began with, whether they are trained or not."""
+    return len(batch.environments) if offset == 0 and method.rewards.train_designer else 0
+
+
+def _history(store: Store, method: MethodConfig, cycle: int) -> dict[str, Sequence[float]]:
+    """Mean return of each skill in each earlier cycle, oldest first; empty for variants that do not look at it."""
+    means: dict[str, list[float]] = {}
+    if method.rewards.variant is not RewardVariant.LEARNING_POTENTIAL:
+        return {}
+    for earlier in range(cycle):
+        batch = manifests.read_batch(store, earlier)
+        rollouts = counted_rollouts(store, method, batch, until=(earlier + 1) * method.environments.cycle_length)
+        windows = [(entry.skill, window_of(entry.id, rollouts)) for entry in batch.environments]
+        for skill, value in skill_means(windows).items():
+            means.setdefault(skill, []).append(value)
+    return dict(means)

@@ -1,0 +1,72 @@
+"""From JSON text to a checked document, and from a document to settings; what is wrong is told with its path."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
+
+from spade_contracts.config import MethodConfig, resolve
+from spade_contracts.config.partial import given
+from spade_contracts.errors import InvalidInput
+from spade_trainer.scoring.documents import Head
+
+M = TypeVar("M", bound=BaseModel)
+MAX_TOLD = 5
+ROOT = "$"
+
+
+def read(text: str, model: type[M]) -> M:
+    """The document. Raises InvalidInput that names the JSON path of the first wrong value."""
+    try:
+        content = json.loads(text, parse_constant=_refused)
+    except RecursionError as error:
+        raise InvalidInput(ROOT, "is nested too deeply") from error
+    except ValueError as error:
+        raise InvalidInput(ROOT, f"is no JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidInput(ROOT, "is no JSON object", remedy="docs/scoring.md shows the format.")
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise _wrong(error) from error
+
+
+def settings_of(document: Head) -> MethodConfig:
+    """The profile's settings with the document's laid over them. Raises InvalidInput with the path of what is wrong."""
+    patch = given(document.settings)
+    patch.setdefault("environments", {})["domain"] = document.domain
+    try:
+        return resolve(document.profile, patch)
+    except InvalidInput as error:
+        below = [to_camel(part) for part in error.where.split(".")[1:]]
+        told = str(error).removeprefix(f"{error.where}: ")
+        raise InvalidInput(".".join([ROOT, "settings", *below]), told) from error
+
+
+def require_unique(where: str, names: Iterable[str]) -> None:
+    """Raise InvalidInput if a name is there twice."""
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if name in seen:
+            raise InvalidInput(f"{ROOT}.{where}[{position}].id", f"{name!r} is there twice; give each its own")
+        seen.add(name)
+
+
+def path_of(parts: Sequence[int | str]) -> str:
+    """A place in a document as a JSON path: `$.environments[2].unhinted`."""
+    return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+
+
+def _wrong(error: ValidationError) -> InvalidInput:
+    """All that is wrong, unknown fields first, because a missing one is often the same, misspelt."""
+    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    told = [(path_of(one["loc"]), str(one["msg"]).removeprefix("Value error, ")) for one in found]
+    (where, message), *others = told
+    also = "; ".join(f"{path}: {text}" for path, text in others[:MAX_TOLD])
+    return InvalidInput(where, message, remedy=f"Also wrong: {also}." if also else "")
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no number of JSON")

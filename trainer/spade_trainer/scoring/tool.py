@@ -1,0 +1,62 @@
+"""The command behind `spade score` and `python -m spade_trainer.rewards`: a file in, JSON out."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from spade_contracts.errors import InvalidInput
+from spade_trainer.scoring.batch import score_batch
+from spade_trainer.scoring.documents import BatchInput, LossInput, WindowInput
+from spade_trainer.scoring.loss import score_loss
+from spade_trainer.scoring.reading import read
+from spade_trainer.scoring.window import score_window
+
+STANDARD_INPUT = "-"
+MAX_BYTES = 256 * 2**20
+
+
+class Kind(StrEnum):
+    """What a file holds."""
+
+    WINDOW = "window"
+    BATCH = "batch"
+    LOSS = "loss"
+
+
+SCORED: Mapping[Kind, Callable[[str], dict[str, Any]]] = {
+    Kind.WINDOW: lambda text: score_window(read(text, WindowInput)),
+    Kind.BATCH: lambda text: score_batch(read(text, BatchInput)),
+    Kind.LOSS: lambda text: score_loss(read(text, LossInput)),
+}
+
+
+def scored(kind: Kind, text: str) -> str:
+    """The scores of a document as JSON text. Raises InvalidInput with the JSON path of what is wrong."""
+    figures = SCORED[kind](text)
+    try:
+        return json.dumps(figures, indent=1, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        remedy = "Look for log-probabilities that are far apart."
+        raise InvalidInput("$", "leads to a figure that is infinite or no number", remedy=remedy) from error
+
+
+def scored_file(kind: Kind, file: str) -> str:
+    """The scores of a file, or of standard input for `-`. Raises InvalidInput."""
+    try:
+        content = sys.stdin.buffer.read(MAX_BYTES + 1) if file == STANDARD_INPUT else _content(Path(file))
+        text = content.decode()
+    except OSError as error:
+        raise InvalidInput(file, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(file, "is no UTF-8 text") from error
+    if len(content) > MAX_BYTES:
+        raise InvalidInput(file, f"is larger than {MAX_BYTES // 2**20} MiB", remedy="Score it in parts.")
+    return scored(kind, text)
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(MAX_BYTES + 1)
