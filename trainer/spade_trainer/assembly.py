@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.switches import BatchDenominator, LeftoverDesignerSamples, LogProbTemperature
 from spade_contracts.manifests import RolloutManifest, RunManifest
+from spade_trainer.play.samples import trained_sequences
 from spade_trainer.rewards.advantages import designer_advantages, designer_scale, player_advantages
 from spade_trainer.rewards.blend import reward_of
 from spade_trainer.rewards.window import mean, window_of
@@ -41,7 +42,8 @@ class Sample:
     """One trained token sequence. All arrays have the shape (tokens,) and must not be written to."""
 
     id: str
-    """Unique in the batch: `c0004-s003/r0017-p002` for a play, `c0004-s003/design` for a program."""
+    """Unique in the batch: `c0004-s003/r0017-p002` for a play, `c0004-s003/r0017-p002/t03` for one turn of a play,
+    `c0004-s003/design` for a program."""
     role: SampleRole
     group: str
     """Environment id, `c0004-s003`: player advantages are z-scores within it."""
@@ -66,6 +68,16 @@ class Sample:
     def tokens(self) -> int:
         """Length of the sequence."""
         return int(self.token_ids.shape[0])
+
+    @property
+    def unit(self) -> str:
+        """The play or program of which it is all or one turn; batches are counted in these (method.md §8.2)."""
+        return self.id.partition("/t")[0]
+
+
+def units(samples: Iterable[Sample]) -> int:
+    """How many plays and programs the samples are of."""
+    return len({sample.unit for sample in samples})
 
 
 @dataclass(frozen=True)
@@ -133,11 +145,11 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
     for cycle in cycles:
         window = _rollouts_of(store, method, cycle, until=rollout)
         designs = _admitted(store, cycle)
-        credited, paid = designer_samples(method, designs, window, len(player))
+        credited, paid = designer_samples(method, designs, window, units(player))
         designer += credited
         rewards += paid
     samples = tuple(_rescaled(method, [*designer, *player]))
-    denominator = _denominator(method, len(samples))
+    denominator = _denominator(method, units(samples))
     return Batch(
         rollout=rollout,
         policy_version=played.policy_version,
@@ -180,16 +192,18 @@ def player_samples(method: MethodConfig, played: RolloutManifest, episodes: Sequ
         if not group:
             continue
         for episode, advantage in zip(group, player_advantages(returns), strict=True):
-            samples.append(
-                _sample(
-                    f"{environment}/r{played.rollout:04d}-p{episode.play:03d}",
+            sequences = trained_sequences(method.play, episode)
+            together = max(1, sum(int(sequence.loss_mask.sum()) for _, sequence in sequences))
+            for turn, sequence in sequences:
+                sample = _sample(
+                    f"{environment}/r{played.rollout:04d}-p{episode.play:03d}{turn}",
                     role=SampleRole.PLAYER,
                     group=environment,
-                    trajectory=episode.trajectory,
+                    trajectory=sequence,
                     advantage=float(advantage),
                     temperature=temperature,
                 )
-            )
+                samples.append(replace(sample, denominator_tokens=together))
     return samples
 
 
@@ -281,8 +295,8 @@ def _rescaled(method: MethodConfig, samples: Sequence[Sample]) -> Iterable[Sampl
 
     Only with the fixed denominator (method.md §1.2, empty cases).
     """
-    full = _full_batch(method)
+    full, real = _full_batch(method), units(samples)
     fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < len(samples) < full:
+    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < real < full:
         return samples
-    return [replace(sample, advantage=sample.advantage * full / len(samples)) for sample in samples]
+    return [replace(sample, advantage=sample.advantage * full / real) for sample in samples]
