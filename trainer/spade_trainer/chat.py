@@ -130,9 +130,9 @@ class Chat:
     def _answered(self, content: str, thinking: Thinking | None) -> list[int]:
         return self.encode(f"{TURN_BREAK}{content}{TURN_ANSWER}{self.thoughts.get(thinking, '')}")
 
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """The text of drawn tokens, without the end token (method.md §13.2 D1)."""
-        ended = token_ids and token_ids[-1] in self.stop_token_ids
+    def decode(self, token_ids: Sequence[int], *, keep_end: bool = False) -> str:
+        """The text of drawn tokens, without the end token, unless it is to be kept (method.md §13.2 D1)."""
+        ended = token_ids and token_ids[-1] in self.stop_token_ids and not keep_end
         return str(self.tokenizer.decode(list(token_ids[:-1] if ended else token_ids), skip_special_tokens=False))
 
     def token_text(self, token_id: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.switches import EnvironmentFaultCredit
+from spade_contracts.config.switches import EnvironmentFaultCredit, HintEndToken
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.statuses import Outcome
@@ -177,7 +177,7 @@ async def _opened(table: Table, plan: EpisodePlan, course: Course, session: Sess
     domain = table.method.environments.domain
     tools = await tool_use.offered_tools(course, session) if domain is Domain.TOOLS else ()
     template = template_of(domain, table.method.play.prompt_template)
-    shown = course.opening if plan.hint is None else _hinted(table.chat, course.opening, plan.hint, template)
+    shown = course.opening if plan.hint is None else _hinted(table, course.opening, plan.hint, template)
     content = first_message(shown, template)
     if isinstance(shown, Spelled):
         content = Spelled(content)
@@ -185,10 +185,11 @@ async def _opened(table: Table, plan: EpisodePlan, course: Course, session: Sess
     return open_dialogue(table.chat, manner_of(table.method, hinted=plan.hinted), [message], tools)
 
 
-def _hinted(chat: Chat, opening: str, hint: str, template: str) -> str:
+def _hinted(table: Table, opening: str, hint: str, template: str) -> str:
     """The first observation with its hint. A hint that kept its end token ends the user's turn with it (D1)."""
-    if not hint.endswith(TURN_END):
+    if not hint.endswith(TURN_END) or table.method.switches.hint_end_token is HintEndToken.STRIPPED:
         return with_hint(opening, hint, template)
+    chat = table.chat
     kept = chat.harmless(hint.removesuffix(TURN_END)) + TURN_END
     return Spelled(with_hint(chat.harmless(opening), kept, template))
 
