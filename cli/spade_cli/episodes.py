@@ -6,8 +6,10 @@ from typing import Any
 
 from spade_cli.comparison import Row
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault, InvalidInput
 from spade_contracts.statuses import Outcome
+from spade_contracts.tool_calls import ToolCall, read_call
 from spade_sandbox.client import SandboxPool, SandboxSession
 from spade_trainer.store import manifests
 from spade_trainer.store.designs import read_program
@@ -71,9 +73,14 @@ async def play_again(recorded: RecordedEpisode, pool: SandboxPool) -> tuple[Row,
         ) as session:
             operation = "reset"
             rows.append(await _reset(recorded.episode, session))
-            operation = "step"
+            tools = recorded.method.environments.domain is Domain.TOOLS
             for number, action in enumerate(recorded.episode.actions):
-                rows.append(await _step(recorded.episode, session, number, action))
+                call = read_call(action) if tools else None
+                operation = "step" if call is None else "call"
+                if call is None:
+                    rows.append(await _step(recorded.episode, session, number, action))
+                else:
+                    rows.append(await _call(recorded.episode, session, number, call))
     except EnvironmentFault as error:
         now, before = f"{error.kind}/{operation}", recorded.episode.fault
         in_place = len(rows) == len(recorded.episode.observations)
@@ -85,6 +92,13 @@ async def _reset(episode: Episode, session: SandboxSession) -> Row:
     now = await session.reset(episode.seed)
     before = episode.observations[0] if episode.observations else NO_ANSWER
     return Row(f"reset(seed={episode.seed})", now == before, before, now, ("observation",))
+
+
+async def _call(episode: Episode, session: SandboxSession, number: int, call: ToolCall) -> Row:
+    """One tool call. Compared: its output."""
+    now = (await session.call(call.name, call.arguments)).output
+    before = episode.observations[number + 1] if number < episode.turns else episode.fault or NO_ANSWER
+    return Row(f"call({call.name}({call.arguments}))", now == before, before, now, ("observation",))
 
 
 async def _step(episode: Episode, session: SandboxSession, number: int, action: str) -> Row:

@@ -140,6 +140,13 @@ METRICS: tuple[MetricSpec, ...] = (
         (-1, -0.5, 0, 0.2, 0.4, 0.6, 0.8, 1),
     ),
     MetricSpec("spade_worker_episodes_total", Kind.COUNTER, "Episodes here.", ("outcome", "hinted"), "worker"),
+    MetricSpec(
+        "spade_worker_prefix_checks_total",
+        Kind.COUNTER,
+        "Episodes here by how the chat template's rendering compares with the tokens that are trained.",
+        ("result",),
+        "worker",
+    ),
     MetricSpec("spade_sandbox_sessions", Kind.GAUGE, "Sessions of this worker by state.", ("state",), "worker"),
     MetricSpec(
         "spade_sandbox_sessions_ended_total",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
 _BLOCK = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _XML_FUNCTION = re.compile(r"<function=([^>\s]+)>(.*?)</function>", re.DOTALL)
@@ -42,6 +43,31 @@ def parse_tool_calls(text: str, parsing: ToolCallParsing) -> tuple[ToolCall, ...
     """Calls in `<tool_call>` blocks, in order. No call in a text with `<tool_call>` is a malformed turn (§5.3)."""
     read = _strict if parsing is ToolCallParsing.STRICT else _lenient
     return tuple(call for block in _BLOCK.findall(text) if (call := read(block)) is not None)
+
+
+def spelled(call: ToolCall) -> str:
+    """A call in the canonical form, as one line that `read_call` and both parsers read back as the same call.
+
+    Every `<` in it is escaped, so that nothing in the arguments looks like a tag.
+    """
+    inside = f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}'
+    return f"{OPEN}{inside.replace('<', chr(92) + 'u003c')}{CLOSE}"
+
+
+def read_call(text: str) -> ToolCall | None:
+    """The call that a text in the form of `spelled` stands for; None for any other text."""
+    calls = parse_tool_calls(text, ToolCallParsing.STRICT)
+    return calls[0] if len(calls) == 1 and spelled(calls[0]) == text else None
+
+
+def is_answer(text: str) -> bool:
+    """Whether a turn gives a final answer (method.md §1.7): then its tool calls are ignored."""
+    return "<answer>" in text
+
+
+def is_malformed(text: str, calls: tuple[ToolCall, ...]) -> bool:
+    """Whether a turn tries to call a tool and no call of it can be read (method.md §5.3)."""
+    return OPEN in text and not calls
 
 
 def final_answer(text: str) -> str | None:

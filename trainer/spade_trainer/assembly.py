@@ -23,6 +23,7 @@ from spade_contracts.config.rewards import PlayerNormalisation
 from spade_contracts.config.switches import BaselineMemory, BatchDenominator, LogProbTemperature, ShortBatches
 from spade_contracts.manifests import RolloutManifest, RunManifest
 from spade_trainer.due import PaidDesign, due_cycles, full_batch, generated, paid_designs, rollouts_of
+from spade_trainer.play.samples import trained_sequences
 from spade_trainer.randomness import Purpose, generator
 from spade_trainer.rewards.advantages import (
     baseline_advantages,
@@ -51,7 +52,8 @@ class Sample:
     """One trained token sequence. All arrays have the shape (tokens,) and must not be written to."""
 
     id: str
-    """Unique in the batch: `c0004-s003/r0017-p002` for a play, `c0004-s003/design` for a program."""
+    """Unique in the batch: `c0004-s003/r0017-p002` for a play, `c0004-s003/r0017-p002/t03` for one turn of a play,
+    `c0004-s003/design` for a program; a repeat has its number behind, `+1`."""
     role: SampleRole
     group: str
     """Environment id, `c0004-s003`: player advantages are z-scores within it."""
@@ -200,15 +202,21 @@ def player_samples(
         if not group:
             continue
         for episode, advantage in zip(group, _normalised(method, environment, returns, earlier), strict=True):
-            sample = _sample(
-                f"{environment}/r{played.rollout:04d}-p{episode.play:03d}",
-                role=SampleRole.PLAYER,
-                group=environment,
-                trajectory=episode.trajectory,
-                advantage=float(advantage),
-                temperature=temperature,
+            sequences = trained_sequences(method.play, episode)
+            together = max(1, sum(int(sequence.loss_mask.sum()) for _, sequence in sequences))
+            name = f"{environment}/r{played.rollout:04d}-p{episode.play:03d}"
+            samples = (
+                _sample(
+                    f"{name}{turn}",
+                    role=SampleRole.PLAYER,
+                    group=environment,
+                    trajectory=sequence,
+                    advantage=float(advantage),
+                    temperature=temperature,
+                )
+                for turn, sequence in sequences
             )
-            plays.append((sample,))
+            plays.append(tuple(replace(sample, denominator_tokens=together) for sample in samples))
     return plays
 
 

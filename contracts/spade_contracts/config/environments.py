@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
-from spade_contracts.config.sampling import SamplingConfig
+from spade_contracts.config.sampling import SamplingConfig, Thinking
 from spade_contracts.config.verification import VerificationSettings
 
 SkillName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -47,6 +47,8 @@ class DesignerConfig(Document):
     """Tries per slot, each with a new document; a slot without an accepted program stays empty."""
     generation_timeout_seconds: float = Field(gt=0, le=7200)
     """Deadline of one generation."""
+    thinking: Thinking
+    """Whether the designer thinks before it writes a program (switch designerThinking, D5); for hints it does not."""
 
 
 class HintConfig(Document):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from spade_contracts.base import Document
 from spade_contracts.config.environments import PromptTemplate
-from spade_contracts.config.sampling import SamplingConfig
+from spade_contracts.config.sampling import SamplingConfig, Thinking
 
 
 class Retirement(StrEnum):
@@ -19,6 +19,24 @@ class Retirement(StrEnum):
     every seed), and programs that fail in half of their plays or more where the designer pays for that."""
     SUSPECT = "Suspect"
     """Those, and the few from which nearly all reward of a rollout comes."""
+
+
+class TruncatedEpisodes(StrEnum):
+    """The compact filter (method.md §5.2)."""
+
+    TRAINED = "Trained"
+    """Truncated episodes are trained like all others."""
+    MASKED = "Masked"
+    """No token of a truncated episode is trained; its return still counts in the mean and deviation of its group."""
+
+
+class MalformedCalls(StrEnum):
+    """Turns with a `<tool_call>` of which none can be read (method.md §5.3)."""
+
+    MASKED = "Masked"
+    """Their tokens are not trained, and the player is reminded of the form."""
+    TRAINED = "Trained"
+    """They are trained and answered like any other text."""
 
 
 class PlayConfig(Document):
@@ -42,3 +60,9 @@ class PlayConfig(Document):
     """Tries for an episode that infrastructure failed; after the last it is lost (masked), never scored."""
     retire: Retirement
     """Which environments that the live detectors suspect are not played again; all are marked in the manifest."""
+    thinking: Thinking
+    """Whether the player thinks. With it, each turn of a game is a training sample of its own (method.md §8.2)."""
+    truncated: TruncatedEpisodes
+    """Whether truncated episodes are trained."""
+    malformed_calls: MalformedCalls
+    """Whether turns of tool-use episodes with unreadable tool calls are trained."""

@@ -1,8 +1,19 @@
 """How tokens are drawn from the policy."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from spade_contracts.base import Document
+
+
+class Thinking(StrEnum):
+    """Whether a role thinks before it speaks. Models whose chat template has no `enable_thinking` ignore it."""
+
+    OFF = "Off"
+    """`enable_thinking` is false."""
+    ON = "On"
+    """`enable_thinking` is true."""
 
 
 class SamplingConfig(Document):

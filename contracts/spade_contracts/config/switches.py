@@ -41,6 +41,43 @@ class BoxedAction(StrEnum):
     FIRST = "First"
 
 
+class HintEndToken(StrEnum):
+    """D1: whether a hint loses the end token that it was drawn with, or ends the user's turn in mid-prompt with it."""
+
+    STRIPPED = "Stripped"
+    KEPT = "Kept"
+
+
+class HintedPlays(StrEnum):
+    """D3, D1: whether hinted plays are played like unhinted ones, or as the reference does: those of games without
+    thinking, without regard to the context and to turns that do not end, with every end token of the history doubled.
+    """
+
+    LIKE_UNHINTED = "LikeUnhinted"
+    BARE = "Bare"
+
+
+class TurnDeltas(StrEnum):
+    """D9: whether an observation's tokens are rendered explicitly, or cut out of two renderings by string length."""
+
+    EXPLICIT = "Explicit"
+    SLICED = "Sliced"
+
+
+class ThoughtActions(StrEnum):
+    """D20: whether `<answer>` and `<tool_call>` inside think text are acted on."""
+
+    IGNORED = "Ignored"
+    ACTED_ON = "ActedOn"
+
+
+class DesignerThinking(StrEnum):
+    """D5: whether the designer thinks as it is set to, or never."""
+
+    AS_SET = "AsSet"
+    NEVER = "Never"
+
+
 class LeftoverDesignerSamples(StrEnum):
     """D6: whether designer samples that no later cycle would train are trained, or lost."""
 
@@ -130,6 +167,16 @@ class Switches(Document):
     """D16: who pays when a program crashes in play."""
     failed_hinted_plays: FailedHintedPlays
     """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
+    hint_end_token: HintEndToken
+    """D1: whether a hint loses its end token, or ends the user's turn in mid-prompt with it."""
+    hinted_plays: HintedPlays
+    """D3, D1: whether hinted plays are played like unhinted ones, or with the reference's omissions."""
+    turn_deltas: TurnDeltas
+    """D9: whether an observation's tokens are rendered explicitly, or cut out of two renderings by string length."""
+    thought_actions: ThoughtActions
+    """D20: whether `<answer>` and `<tool_call>` inside think text are acted on."""
+    designer_thinking: DesignerThinking
+    """D5: whether the designer thinks as it is set to, or never."""
     boxed_action: BoxedAction
     """D19: which boxed command of a reply is the action."""
     tool_calls: ToolCallParsing

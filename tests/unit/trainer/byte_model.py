@@ -8,10 +8,18 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+"""Qwen3 has a token for each of them, none of which is special."""
+TEMPLATES = Path(__file__).parents[2] / "data" / "chat_templates"
+
+
+def real_template(name: str) -> str:
+    """A chat template as real models have it: `qwen3` or `qwen3_instruct_2507`."""
+    return (TEMPLATES / f"{name}.jinja").read_text()
 
 
 def write_byte_model(folder: Path, *, template: str = CHATML, context_tokens: int = 4096, merges: bool = True) -> Path:
-    """Write config, tokenizer and template; with merges, some pairs of letters are one token."""
+    """Write config, tokenizer and template; with merges, some pairs of letters are one token, and each tag is."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -23,6 +31,8 @@ def write_byte_model(folder: Path, *, template: str = CHATML, context_tokens: in
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in SPECIAL])
+    if merges:
+        tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in TAGS])
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     end = tokenizer.token_to_id("<|im_end|>")

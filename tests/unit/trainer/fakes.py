@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse, VersionSpan
 from spade_contracts.errors import EnvironmentFault
-from spade_sandbox.client import StepResult
+from spade_sandbox.client import CallResult, StepResult, Tool
 from spade_trainer.chat import Chat
 from spade_trainer.play.episode import Generate, OpenSession
 
@@ -50,6 +50,10 @@ class ScriptedSession:
     reset_fault: Exception | None = None
     actions: list[str] = field(default_factory=list)
     seeds: list[int | None] = field(default_factory=list)
+    offered: Sequence[Tool] = ()
+    outputs: Callable[[str, str], CallResult] = lambda name, arguments: CallResult(f"{name} did {arguments}", 0)
+    """What a tool says to its name and arguments."""
+    calls: list[tuple[str, str]] = field(default_factory=list)
 
     async def reset(self, seed: int | None) -> str:
         self.seeds.append(seed)
@@ -63,6 +67,13 @@ class ScriptedSession:
         if isinstance(result, Exception):
             raise result
         return result
+
+    async def tools(self) -> tuple[Tool, ...]:
+        return tuple(self.offered)
+
+    async def call(self, name: str, arguments: str) -> CallResult:
+        self.calls.append((name, arguments))
+        return self.outputs(name, arguments)
 
 
 def opening(session: ScriptedSession) -> OpenSession:

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.sampling import Thinking
+from spade_contracts.config.switches import DesignerThinking, HintEndToken
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason
 from spade_sandbox.verify import Judgement
-from spade_trainer.chat import Chat
+from spade_trainer.chat import Chat, spoken
 from spade_trainer.design.corpus import Document, draw_document, shortened
 from spade_trainer.design.draws import keyed
 from spade_trainer.design.hints import Hint, HintPlace, write_hint
@@ -71,7 +73,9 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     drawn = await _answer(studio, prompt, place)
     transcript = begin(prompt)
     add_drawn(transcript, drawn)
-    judged = await studio.judge(studio.chat.decode(drawn.token_ids), document.names)
+    answer = studio.chat.decode(drawn.token_ids)
+    thought = designer_thinking(studio.method) is Thinking.ON
+    judged = await studio.judge(spoken(answer) if thought else answer, document.names)
     verdict = judged.verdict
     if verdict.reason is Reason.INFRASTRUCTURE:
         raise GateUnavailable(verdict.message)
@@ -95,6 +99,12 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     )
 
 
+def designer_thinking(method: MethodConfig) -> Thinking:
+    """Whether the designer thinks; the reference's never does when it is shown a document (D5)."""
+    as_set = method.switches.designer_thinking is DesignerThinking.AS_SET
+    return method.environments.designer.thinking if as_set else Thinking.OFF
+
+
 def design_prompt(studio: Studio, skill: str, document: Document, examples: Examples) -> Sequence[int]:
     """Token ids of the request for one program. Examples are left out if the model's context has no room for them.
 
@@ -114,7 +124,7 @@ def design_prompt(studio: Studio, skill: str, document: Document, examples: Exam
             shown,
             avoided,
         )
-        prompt = studio.chat.prompt(messages)
+        prompt = studio.chat.prompt(messages, thinking=designer_thinking(studio.method))
         if len(prompt) + SPARE_TOKENS < studio.chat.context_tokens:
             return prompt
     raise InvalidInput(
@@ -141,6 +151,12 @@ async def _answer(studio: Studio, prompt: Sequence[int], place: tuple[int, int, 
     )
 
 
+def _keeps_end(method: MethodConfig) -> bool:
+    """Whether hints keep their end token: the reference strips it only where it thinks (D1)."""
+    kept = method.switches.hint_end_token is HintEndToken.KEPT
+    return kept and method.environments.designer.thinking is Thinking.OFF
+
+
 async def _hint(studio: Studio, program: str, place: tuple[int, int, int]) -> Hint:
     """A hint for an accepted program."""
     settings = studio.method.environments
@@ -153,6 +169,7 @@ async def _hint(studio: Studio, program: str, place: tuple[int, int, int]) -> Hi
             timeout_seconds=settings.designer.generation_timeout_seconds,
             chat=studio.chat,
             generate=studio.generate,
+            keep_end=_keeps_end(studio.method),
         ),
         program,
         *place,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from spade_contracts.config import HintConfig
+from spade_contracts.config.sampling import Thinking
 from spade_contracts.engine_api import GenerateRequest
 from spade_trainer.chat import Chat
 from spade_trainer.design.hint_prompt import hint_messages, parse_hint
@@ -29,15 +30,17 @@ class HintPlace:
     timeout_seconds: float
     chat: Chat
     generate: Generate
+    keep_end: bool = False
+    """Whether the end token stays in the hint (switch hintEndToken, D1)."""
 
 
 async def write_hint(place: HintPlace, program: str, *keys: int) -> Hint:
     """Ask the policy for a hint until one is left after parsing, or the attempts are used up.
 
-    keys: cycle, slot, attempt of the program. A program that leaves no room for an answer gets no hint. The end token
-    is not part of the hint (D1). Raises InfrastructureFault if the engines fail.
+    keys: cycle, slot, attempt of the program. A program that leaves no room for an answer gets no hint. Hints
+    are written without thinking. Raises InfrastructureFault if the engines fail.
     """
-    prompt = place.chat.prompt(hint_messages(place.template, program))
+    prompt = place.chat.prompt(hint_messages(place.template, program), thinking=Thinking.OFF)
     room = place.chat.context_tokens - len(prompt)
     tokens = 0
     for attempt in range(place.settings.attempts if room > 0 else 0):
@@ -55,7 +58,7 @@ async def write_hint(place: HintPlace, program: str, *keys: int) -> Hint:
             place.timeout_seconds,
         )
         tokens += len(drawn.token_ids)
-        text = parse_hint(place.chat.decode(drawn.token_ids))
+        text = parse_hint(place.chat.decode(drawn.token_ids, keep_end=place.keep_end))
         if text is not None:
             return Hint(text, tokens)
     return Hint(None, tokens)

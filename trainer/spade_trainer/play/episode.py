@@ -3,37 +3,39 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.switches import EnvironmentFaultCredit
-from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse
+from spade_contracts.config.environments import Domain
+from spade_contracts.config.switches import EnvironmentFaultCredit, HintEndToken
+from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.statuses import Outcome
 from spade_contracts.verdicts import VerifierFailure
-from spade_sandbox.client import StepResult
 from spade_sandbox.verify import verifier_failure
-from spade_trainer.chat import Chat
+from spade_trainer.chat import TURN_END, USER, Chat, Spelled
+from spade_trainer.play import tool_use
 from spade_trainer.play.action import parse_action
-from spade_trainer.play.prompt import first_message, with_hint
-from spade_trainer.play.tokens import Transcript, add_drawn, add_given, begin, finish, prefix_check
+from spade_trainer.play.course import Answered, Course, Session, begin_episode, take_step
+from spade_trainer.play.dialogue import (
+    Dialogue,
+    add_answers,
+    add_reply,
+    ended,
+    manner_of,
+    mask_turn,
+    open_dialogue,
+    prefix_check,
+    sequences,
+)
+from spade_trainer.play.prompt import first_message, template_of, with_hint
+from spade_trainer.play.tokens import PrefixCheck, begin, finish
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.rewards.returns import credited_return
 from spade_trainer.store.episodes import Episode
 
 SPARE_TOKENS = 64
 """An episode stops when this many tokens or fewer remain of its context (method.md §1.5)."""
-
-
-class Session(Protocol):
-    """A live environment program (spade_sandbox.client.SandboxSession)."""
-
-    async def reset(self, seed: int | None) -> str:
-        """Begin an episode."""
-
-    async def step(self, action: str) -> StepResult:
-        """Take one action."""
 
 
 Generate = Callable[[GenerateRequest, float], Awaitable[GenerateResponse]]
@@ -73,24 +75,6 @@ class Table:
     open_session: OpenSession
 
 
-@dataclass
-class _Course:
-    """An episode under way."""
-
-    transcript: Transcript
-    messages: list[dict[str, str]]
-    opening: str = ""
-    actions: list[str] = field(default_factory=list)
-    steps: list[StepResult] = field(default_factory=list)
-    operation: str = "open"
-    """What the sandbox is asked for at present."""
-
-    @property
-    def terminated(self) -> bool:
-        """Whether the program said that the episode reached its end."""
-        return bool(self.steps) and self.steps[-1].terminated
-
-
 async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
     """Play one episode from its reset to its end.
 
@@ -98,22 +82,36 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
     fail under it; nothing is scored then, and the caller plays it again.
     """
     started = asyncio.get_running_loop().time()
-    course = _Course(begin([]), [])
-    ended: EnvironmentFault | None = None
+    course, dialogue = Course(), _silent(table, plan)
+    fault: EnvironmentFault | None = None
     try:
         async with table.open_session(plan.source) as session:
-            course.operation = "reset"
-            course.opening = await session.reset(plan.seed)
-            _start(table, plan, course)
-            outcome = await _turns(table, plan, course, session)
+            await begin_episode(course, session, plan.seed)
+            dialogue = await _opened(table, plan, course, session)
+            outcome = await _turns(table, plan, course, dialogue, session)
     except EnvironmentFault as error:
-        outcome, ended = Outcome.ENVIRONMENT_FAULT, error
-    failure = verifier_failure(course.steps, ended)
-    fault = f"{ended.kind}/{course.operation}" if ended else ""
+        outcome, fault = Outcome.ENVIRONMENT_FAULT, error
+    seconds = asyncio.get_running_loop().time() - started
+    return _record(table, plan, course, dialogue, outcome=outcome, ended_by=fault, seconds=seconds)
+
+
+def _record(
+    table: Table,
+    plan: EpisodePlan,
+    course: Course,
+    dialogue: Dialogue,
+    *,
+    outcome: Outcome,
+    ended_by: EnvironmentFault | None,
+    seconds: float,
+) -> Episode:
+    """What is kept of an episode that has ended."""
+    failure = verifier_failure(course.steps, ended_by)
+    fault = f"{ended_by.kind}/{course.operation}" if ended_by else ""
     credit = table.method.switches.environment_fault_credit
     if failure is VerifierFailure.SUCCESS_WITH_ERROR and credit is EnvironmentFaultCredit.DESIGNER:
         outcome, fault = Outcome.ENVIRONMENT_FAULT, f"{failure.value}/step"
-    trajectory = finish(course.transcript)
+    trajectory, per_turn = sequences(dialogue)
     rewards = tuple(step.reward for step in course.steps)
     return Episode(
         environment=plan.environment,
@@ -137,10 +135,11 @@ async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
         observations=(course.opening, *(step.observation for step in course.steps)) if course.opening else (),
         fault=fault,
         verifier_failures=(failure.value,) if failure else (),
-        prefix_check=prefix_check(table.chat, course.messages, trajectory),
+        prefix_check=prefix_check(dialogue, trajectory),
         trajectory=trajectory,
         attempts=1,
-        seconds=asyncio.get_running_loop().time() - started,
+        seconds=seconds,
+        per_turn=per_turn,
     )
 
 
@@ -161,56 +160,80 @@ def lost_episode(plan: EpisodePlan, attempts: int) -> Episode:
         observations=(),
         fault="",
         verifier_failures=(),
-        prefix_check="none",
+        prefix_check=PrefixCheck.NONE,
         trajectory=finish(begin([])),
         attempts=attempts,
         seconds=0.0,
     )
 
 
-def _start(table: Table, plan: EpisodePlan, course: _Course) -> None:
-    """Render the first user message."""
-    template = f"games_{table.method.play.prompt_template.value.lower()}"
-    shown = course.opening if plan.hint is None else with_hint(course.opening, plan.hint, template)
-    course.messages.append({"role": "user", "content": first_message(shown, template)})
-    course.transcript = begin(table.chat.prompt(course.messages))
+def _silent(table: Table, plan: EpisodePlan) -> Dialogue:
+    """The conversation of an episode whose program did not live to begin it."""
+    return Dialogue(table.chat, manner_of(table.method, hinted=plan.hinted), [], (), begin([]))
 
 
-async def _turns(table: Table, plan: EpisodePlan, course: _Course, session: Session) -> Outcome:
+async def _opened(table: Table, plan: EpisodePlan, course: Course, session: Session) -> Dialogue:
+    """The conversation with its first message, and the tools that the program offers."""
+    domain = table.method.environments.domain
+    tools = await tool_use.offered_tools(course, session) if domain is Domain.TOOLS else ()
+    template = template_of(domain, table.method.play.prompt_template)
+    shown = course.opening if plan.hint is None else _hinted(table, course.opening, plan.hint, template)
+    content = first_message(shown, template)
+    if isinstance(shown, Spelled):
+        content = Spelled(content)
+    message = {"role": USER, "content": content}
+    return open_dialogue(table.chat, manner_of(table.method, hinted=plan.hinted), [message], tools)
+
+
+def _hinted(table: Table, opening: str, hint: str, template: str) -> str:
+    """The first observation with its hint. A hint that kept its end token ends the user's turn with it (D1)."""
+    if not hint.endswith(TURN_END) or table.method.switches.hint_end_token is HintEndToken.STRIPPED:
+        return with_hint(opening, hint, template)
+    chat = table.chat
+    kept = chat.harmless(hint.removesuffix(TURN_END)) + TURN_END
+    return Spelled(with_hint(chat.harmless(opening), kept, template))
+
+
+async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dialogue, session: Session) -> Outcome:
     """Take turns until the environment, the context or the turn limit ends the episode."""
     settings = table.method.play
     for turn in range(settings.max_turns):
-        left = min(settings.context_tokens, table.chat.context_tokens) - course.transcript.tokens
-        if left <= SPARE_TOKENS:
+        most = _most_new_tokens(table, dialogue)
+        if most <= 0:
             return Outcome.TRUNCATED
-        drawn = await table.generate(
-            GenerateRequest(
-                token_ids=tuple(course.transcript.token_ids),
-                temperature=settings.sampling.temperature,
-                top_p=settings.sampling.top_p,
-                top_k=settings.sampling.top_k,
-                max_new_tokens=min(settings.sampling.max_new_tokens, left - SPARE_TOKENS),
-                seed=seed_for(
-                    table.method.seed, Purpose.TURN, plan.rollout, plan.slot, int(plan.hinted), plan.play, turn
-                ),
-                policy_version=table.policy_version,
-            ),
-            settings.turn_timeout_seconds,
+        request = GenerateRequest(
+            token_ids=tuple(dialogue.now.token_ids),
+            temperature=settings.sampling.temperature,
+            top_p=settings.sampling.top_p,
+            top_k=settings.sampling.top_k,
+            max_new_tokens=most,
+            seed=seed_for(table.method.seed, Purpose.TURN, plan.rollout, plan.slot, int(plan.hinted), plan.play, turn),
+            policy_version=table.policy_version,
         )
-        add_drawn(course.transcript, drawn)
-        reply = table.chat.decode(drawn.token_ids)
-        course.messages.append({"role": "assistant", "content": reply})
-        if drawn.finish_reason is not FinishReason.STOP:
+        drawn = await table.generate(request, settings.turn_timeout_seconds)
+        reply = add_reply(dialogue, request, drawn)
+        if not dialogue.manner.bare and not ended(table.chat, drawn):
             return Outcome.TRUNCATED
-        course.operation = "step"
-        action = parse_action(reply, table.method.switches.boxed_action)
-        course.actions.append(action)
-        result = await session.step(action)
-        course.steps.append(result)
-        if result.terminated:
-            return Outcome.SCORED
-        if result.truncated:
-            return Outcome.TRUNCATED
-        course.messages.append({"role": "user", "content": result.observation})
-        add_given(course.transcript, table.chat.next_turn(result.observation))
+        answered = await _acted(table.method, course, session, reply)
+        if answered.malformed:
+            mask_turn(dialogue)
+        if answered.outcome is not None:
+            return answered.outcome
+        add_answers(dialogue, answered.messages)
     return Outcome.TRUNCATED
+
+
+def _most_new_tokens(table: Table, dialogue: Dialogue) -> int:
+    """How many tokens the next turn may have; 0 or fewer: the context is full (method.md §1.5)."""
+    settings, model = table.method.play, table.chat.context_tokens
+    left, spare = min(settings.context_tokens, model) - dialogue.now.tokens, SPARE_TOKENS
+    if dialogue.manner.bare:
+        left, spare = model - dialogue.now.tokens, 0
+    return min(settings.sampling.max_new_tokens, left - spare)
+
+
+async def _acted(method: MethodConfig, course: Course, session: Session, reply: str) -> Answered:
+    """What a turn of the player leads to."""
+    if method.environments.domain is Domain.TOOLS:
+        return await tool_use.take_turn(method, course, session, reply)
+    return await take_step(course, session, parse_action(reply, method.switches.boxed_action))

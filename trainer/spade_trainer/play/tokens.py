@@ -5,12 +5,12 @@ was trained is therefore exactly what was computed, whatever the chat template w
 `prefix_check` compares the two and its verdict is recorded with the episode.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from spade_contracts.engine_api import GenerateResponse
-from spade_trainer.chat import Chat
+from spade_contracts.engine_api import GenerateRequest, GenerateResponse
+from spade_contracts.errors import SpadeError
 from spade_trainer.store.episodes import Trajectory
 
 
@@ -23,8 +23,14 @@ class PrefixCheck(StrEnum):
     """Same text; the tokenizer would split the model's own words differently than the model drew them."""
     DIVERGED = "diverged"
     """Another text: the template changes earlier turns (it strips thinking, for instance). The drawn tokens count."""
+    PER_TURN = "per_turn"
+    """Each turn is a sequence of its own, whose prompt is the template's rendering."""
     NONE = "none"
     """Nothing was drawn."""
+
+
+class PrefixBroken(SpadeError):
+    """An engine was asked with other tokens than those that stand before its answer: a bug of ours. Permanent."""
 
 
 @dataclass
@@ -36,6 +42,8 @@ class Transcript:
     loss_mask: list[bool] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
+    last_drawn: tuple[int, int] = (0, 0)
+    """Where the latest drawn tokens begin and end."""
 
     @property
     def tokens(self) -> int:
@@ -49,8 +57,16 @@ def begin(prompt: Sequence[int]) -> Transcript:
     return Transcript(list(prompt), count, [False] * count, [0.0] * count)
 
 
-def add_drawn(transcript: Transcript, response: GenerateResponse) -> None:
-    """Append what the engine drew."""
+def add_drawn(transcript: Transcript, response: GenerateResponse, request: GenerateRequest | None = None) -> None:
+    """Append what the engine drew.
+
+    request: what it was asked with, which must be the tokens so far, so that what is trained is what the engine saw.
+    Raises PrefixBroken if it is not.
+    """
+    start = transcript.tokens
+    if request is not None and list(request.token_ids) != transcript.token_ids:
+        raise PrefixBroken(f"an engine was asked with {len(request.token_ids)} tokens that are not the {start} kept")
+    transcript.last_drawn = (start, start + len(response.token_ids))
     transcript.token_ids += response.token_ids
     transcript.loss_mask += [True] * len(response.token_ids)
     transcript.log_probs += response.log_probs
@@ -69,11 +85,18 @@ def add_given(transcript: Transcript, token_ids: Sequence[int]) -> None:
     transcript.log_probs += [0.0] * len(token_ids)
 
 
+def mask_last(transcript: Transcript) -> None:
+    """Let the tokens that were drawn last go untrained (method.md §5.3). They stay where they are."""
+    start, end = transcript.last_drawn
+    transcript.loss_mask[start:end] = [False] * (end - start)
+    transcript.log_probs[start:end] = [0.0] * (end - start)
+
+
 def finish(transcript: Transcript) -> Trajectory:
     """The transcript as arrays, without observation tokens after the last drawn one."""
     import numpy as np
 
-    end = max((i + 1 for i, drawn in enumerate(transcript.loss_mask) if drawn), default=transcript.tokens)
+    end = transcript.last_drawn[1] or transcript.tokens
     return Trajectory(
         token_ids=np.array(transcript.token_ids[:end], dtype=np.int32),
         loss_mask=np.array(transcript.loss_mask[:end], dtype=np.bool_),
@@ -81,18 +104,3 @@ def finish(transcript: Transcript) -> Trajectory:
         prompt_tokens=transcript.prompt_tokens,
         spans=tuple(transcript.spans),
     )
-
-
-def prefix_check(chat: Chat, messages: Sequence[Mapping[str, object]], trajectory: Trajectory) -> PrefixCheck:
-    """Compare the tokens of a conversation with the chat template's rendering of its messages.
-
-    messages: all turns, the last one the assistant's. The trajectory's tokens must be how that rendering begins.
-    """
-    if not trajectory.drawn_tokens:
-        return PrefixCheck.NONE
-    used = trajectory.token_ids.tolist()
-    rendered = chat.render(messages)
-    if chat.encode(rendered)[: len(used)] == used:
-        return PrefixCheck.EXACT
-    text = chat.tokenizer.decode(used, skip_special_tokens=False)
-    return PrefixCheck.REENCODED if rendered.startswith(text) else PrefixCheck.DIVERGED

@@ -37,6 +37,14 @@ class Trajectory:
 
 
 @dataclass(frozen=True)
+class TurnTokens:
+    """Size of one turn's own sequence."""
+
+    tokens: int
+    prompt_tokens: int
+
+
+@dataclass(frozen=True)
 class Episode:
     """One play of one environment."""
 
@@ -51,10 +59,12 @@ class Episode:
     """In [-1, 1]; None: masked, because no one may learn from it."""
     terminated: bool
     turns: int
+    """Answered steps, and tool calls, of which a turn of the player may have several."""
     rewards: tuple[float, ...]
-    """The environment's reward of each step, as given."""
+    """The environment's reward of each step, as given; 0 of a tool call."""
     actions: tuple[str, ...]
-    """What each step was given, and with seed and observations enough to play the episode again in a sandbox."""
+    """What each step was given, or a tool call as `tool_calls.spelled` writes it; with seed and observations enough to
+    play the episode again in a sandbox."""
     observations: tuple[str, ...]
     """The opening one, and one for each answered step; empty if the reset failed."""
     fault: str
@@ -67,6 +77,9 @@ class Episode:
     """Tries that it took; only infrastructure faults are tried again."""
     seconds: float
     """Wall clock of the last try."""
+    per_turn: tuple[TurnTokens, ...] = ()
+    """Where each turn is a sequence of its own (method.md §8.2): their sizes, in order; the trajectory holds them one
+    after the other. Empty: it is one sequence."""
 
 
 def columns() -> "pa.Schema":
@@ -93,6 +106,8 @@ def columns() -> "pa.Schema":
             *trajectory_columns(),
             ("attempts", pa.int32()),
             ("seconds", pa.float64()),
+            ("turn_tokens", pa.list_(pa.int32())),
+            ("turn_prompt_tokens", pa.list_(pa.int32())),
         ]
     )
 
@@ -212,6 +227,8 @@ def _row(episode: Episode) -> dict[str, Any]:
         **trajectory_row(episode.trajectory),
         "attempts": episode.attempts,
         "seconds": episode.seconds,
+        "turn_tokens": [turn.tokens for turn in episode.per_turn],
+        "turn_prompt_tokens": [turn.prompt_tokens for turn in episode.per_turn],
     }
 
 
@@ -236,4 +253,5 @@ def _episode(row: dict[str, Any]) -> Episode:
         trajectory=trajectory_from(row),
         attempts=row["attempts"],
         seconds=row["seconds"],
+        per_turn=tuple(map(TurnTokens, row.get("turn_tokens") or (), row.get("turn_prompt_tokens") or ())),
     )

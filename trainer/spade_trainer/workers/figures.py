@@ -8,6 +8,7 @@ from spade_contracts.metrics import metric
 from spade_contracts.statuses import Outcome
 from spade_sandbox.client import OUTCOMES, PoolStats
 from spade_trainer.assembly import SampleRole
+from spade_trainer.play.tokens import PrefixCheck
 from spade_trainer.store.episodes import Episode
 
 SESSION_STATES = ("open", "wanted")
@@ -20,6 +21,7 @@ class Figures:
     registry: CollectorRegistry
     episode_return: Histogram
     episodes: Counter
+    prefix_checks: Counter
     sessions: Gauge
     sessions_ended: Counter
     step_seconds: Histogram
@@ -29,6 +31,7 @@ class Figures:
         """Count an episode, its return and its tokens."""
         hinted = label(episode.hinted)
         self.episodes.labels(episode.outcome.value, hinted).inc()
+        self.prefix_checks.labels(episode.prefix_check).inc()
         self.tokens.labels(SampleRole.PLAYER.value).inc(episode.trajectory.drawn_tokens)
         if episode.episode_return is not None and episode.outcome is Outcome.SCORED:
             self.episode_return.labels(hinted).observe(episode.episode_return)
@@ -69,6 +72,7 @@ def new_figures() -> Figures:
         registry=registry,
         episode_return=histogram("spade_episode_return"),
         episodes=counter("spade_worker_episodes_total"),
+        prefix_checks=counter("spade_worker_prefix_checks_total"),
         sessions=Gauge(sessions.name, sessions.help, sessions.labels, registry=registry),
         sessions_ended=counter("spade_sandbox_sessions_ended_total"),
         step_seconds=histogram("spade_sandbox_step_seconds"),
@@ -78,6 +82,8 @@ def new_figures() -> Figures:
         figures.episode_return.labels(label(hinted))
         for outcome in Outcome:
             figures.episodes.labels(outcome.value, label(hinted))
+    for check in PrefixCheck:
+        figures.prefix_checks.labels(check.value)
     for ended in OUTCOMES:
         figures.sessions_ended.labels(ended)
     for role in SampleRole:

@@ -17,7 +17,7 @@ from spade_trainer.chat import load_chat
 from spade_trainer.models.hf_io import read_config
 from spade_trainer.models.registry import family_of
 from spade_trainer.play.episode import SPARE_TOKENS
-from spade_trainer.play.prompt import first_message
+from spade_trainer.play.prompt import first_message, template_of
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.objects import Store, local_path, remove
 from spade_trainer.store.tensors import tensor_names
@@ -112,7 +112,7 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
             f"is {method.play.context_tokens}, but the model reads at most {chat.context_tokens} tokens",
             remedy=f"Write at most {chat.context_tokens}.",
         )
-    template = f"games_{method.play.prompt_template.value.lower()}"
+    template = template_of(method.environments.domain, method.play.prompt_template)
     needed = len(chat.prompt([{"role": "user", "content": first_message("", template)}])) + SPARE_TOKENS
     if needed >= method.play.context_tokens:
         raise Refused(
