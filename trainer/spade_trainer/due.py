@@ -31,12 +31,24 @@ class PaidDesign:
 def due_cycles(store: Store, method: MethodConfig, rollout: int, *, last_rollout: bool) -> tuple[int, ...]:
     """Cycles whose designer samples the step on this rollout trains, ascending.
 
-    A recorded step says it itself. Otherwise: at the start of a cycle the one that lies `delayCycles` back, and at the
-    last rollout all that are left (switch leftoverDesignerSamples, D6), each unless an earlier step trained it already.
+    A recorded step says it itself. Otherwise those of the schedule, each unless an earlier step trained it already.
     """
     recorded = manifests.find_step(store, rollout)
     if recorded is not None:
         return recorded.designer_cycles
+    wanted = scheduled_cycles(method, rollout, last_rollout=last_rollout)
+    first = min(wanted, default=method.cycle_of(rollout)) * method.environments.cycle_length
+    earlier = (manifests.find_step(store, r) for r in range(first, rollout))
+    trained = {done for step in earlier if step is not None for done in step.designer_cycles}
+    return tuple(due for due in wanted if due not in trained)
+
+
+def scheduled_cycles(method: MethodConfig, rollout: int, *, last_rollout: bool) -> tuple[int, ...]:
+    """Cycles whose designer samples are due at a rollout by the schedule alone, ascending.
+
+    At the start of a cycle the one that lies `delayCycles` back, and at the last rollout all that are left (switch
+    leftoverDesignerSamples, D6). None if the designer is not trained.
+    """
     if not method.rewards.train_designer:
         return ()
     cycle = method.cycle_of(rollout)
@@ -44,10 +56,7 @@ def due_cycles(store: Store, method: MethodConfig, rollout: int, *, last_rollout
     wanted = [delayed] if method.starts_cycle(rollout) and delayed >= 0 else []
     if last_rollout and method.switches.leftover_designer_samples is LeftoverDesignerSamples.TRAINED:
         wanted += range(max(0, delayed + 1), cycle + 1)
-    first = min(wanted, default=cycle) * method.environments.cycle_length
-    earlier = (manifests.find_step(store, r) for r in range(first, rollout))
-    trained = {done for step in earlier if step is not None for done in step.designer_cycles}
-    return tuple(due for due in wanted if due not in trained)
+    return tuple(wanted)
 
 
 def paid_designs(store: Store, method: MethodConfig, cycle: int, *, until: int) -> tuple[PaidDesign, ...]:

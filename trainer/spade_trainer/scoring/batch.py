@@ -1,12 +1,15 @@
 """`spade score --batch FILE`: the batch of one step, sample by sample (method.md §1.2, §5.2, §5.5)."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.rewards import PlayerNormalisation
 from spade_contracts.config.switches import BaselineMemory, BatchDenominator, LeftoverDesignerSamples
 from spade_contracts.statuses import Outcome
+from spade_trainer.due import scheduled_cycles
 from spade_trainer.randomness import Purpose, generator
 from spade_trainer.rewards.advantages import (
     baseline_advantages,
@@ -20,6 +23,21 @@ from spade_trainer.rewards.composition import Place, compose, plays_wanted
 from spade_trainer.rewards.returns import credited_return, discounted_returns
 from spade_trainer.scoring.documents import BatchInput, DesignInput, EpisodeInput, PlayedInput
 from spade_trainer.scoring.reading import require_unique, settings_of
+
+
+class LeftOut(StrEnum):
+    """Why a design is not trained by this step."""
+
+    DESIGNER_NOT_TRAINED = "DesignerNotTrained"
+    """Setting rewards.trainDesigner."""
+    OFF_SCHEDULE = "OffSchedule"
+    """It was made in mid-cycle, and no step ever trains it (D6, switch leftoverDesignerSamples)."""
+    NOT_DUE = "NotDue"
+    """Its cycle is trained by another step, or by none."""
+    NOTHING_KNOWN = "NothingKnown"
+    """Its environment was never played."""
+    MASKED = "Masked"
+    """Its blend is negative. It counts in the scale."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +56,14 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
     require_unique("designers", (one.id for one in document.designers))
     method = settings_of(document)
     plays = [play for one in document.environments for play in _plays(one, method)]
-    due, stranded = _due(document, method)
+    reasons = {one.id: _left_out(one, document, method) for one in document.designers}
+    due = [one for one in document.designers if reasons[one.id] is None]
+    counted = [one for one in document.designers if reasons[one.id] in {None, LeftOut.MASKED}]
     full = method.environments.per_cycle * method.play.plays_per_environment
     generated = document.generated if method.rewards.train_designer else 0
     players = max(len(plays), plays_wanted(full, generated, method.switches)) if plays else 0
-    scale = _scale(method, len(due), players)
-    groups = centring_groups([one.skill for one in due], method.rewards.centring)
-    credit = designer_advantages([one.reward or 0.0 for one in due], groups, scale).tolist()
+    scales = {cycle: _scale(method, sum(one.cycle == cycle for one in counted), players) for cycle in _cycles(counted)}
+    credit = _credit(due, scales, method)
 
     def keep(count: int, wanted: int) -> list[int]:
         drawn = generator(method.seed, Purpose.BATCH, document.rollout).permutation(count)[:wanted]
@@ -58,7 +77,7 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
 
     def shown(place: Place) -> dict[str, Any]:
         name = due[place.index].id if place.designer else plays[place.index].id
-        advantage = credit[place.index] if place.designer else plays[place.index].advantage
+        advantage = credit[name] if place.designer else plays[place.index].advantage
         return {
             "id": name,
             "role": "designer" if place.designer else "player",
@@ -70,7 +89,8 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
 
     return {
         "profile": document.profile.value,
-        "scale": scale,
+        "scale": next(iter(scales.values())) if len(scales) == 1 else None if scales else 1.0,
+        "scales": [{"cycle": cycle, "scale": scale} for cycle, scale in scales.items()],
         "rescale": factor,
         "denominator": float(full if fixed else max(1, units)),
         "counts": {
@@ -86,17 +106,38 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
         "environments": [_environment(one, method, document.discount) for one in document.environments],
         "samples": [shown(place) for place in made.places],
         "trimmed": [shown(place) | {"trainedAdvantage": 0.0} for place in made.trimmed],
-        "stranded": [one.id for one in stranded],
+        "leftOut": [{"id": name, "reason": reason.value} for name, reason in reasons.items() if reason is not None],
     }
 
 
-def _due(document: BatchInput, method: MethodConfig) -> tuple[list[DesignInput], list[DesignInput]]:
-    """Designs that are trained, and those that no step ever trains (D6)."""
+def _left_out(one: DesignInput, document: BatchInput, method: MethodConfig) -> LeftOut | None:
+    """Why a design is not trained by this step; None if it is."""
     if not method.rewards.train_designer:
-        return [], list(document.designers)
-    dropped = method.switches.leftover_designer_samples is LeftoverDesignerSamples.DROPPED
-    stranded = [one for one in document.designers if one.reward is None or (one.off_schedule and dropped)]
-    return [one for one in document.designers if one not in stranded], stranded
+        return LeftOut.DESIGNER_NOT_TRAINED
+    if one.off_schedule and method.switches.leftover_designer_samples is LeftoverDesignerSamples.DROPPED:
+        return LeftOut.OFF_SCHEDULE
+    due = scheduled_cycles(method, document.rollout, last_rollout=document.last_rollout)
+    if one.cycle is not None and one.cycle not in due:
+        return LeftOut.NOT_DUE
+    if one.reward is None:
+        return LeftOut.NOTHING_KNOWN
+    return LeftOut.MASKED if one.masked else None
+
+
+def _cycles(designs: Sequence[DesignInput]) -> tuple[int | None, ...]:
+    """The cycles of these designs, each once, in order."""
+    return tuple(dict.fromkeys(one.cycle for one in designs))
+
+
+def _credit(due: Sequence[DesignInput], scales: Mapping[int | None, float], method: MethodConfig) -> dict[str, float]:
+    """Advantages by design: each cycle is centred and scaled on its own."""
+    credit: dict[str, float] = {}
+    for cycle in _cycles(due):
+        own = [one for one in due if one.cycle == cycle]
+        groups = centring_groups([one.skill for one in own], method.rewards.centring)
+        values = designer_advantages([one.reward or 0.0 for one in own], groups, scales[cycle]).tolist()
+        credit |= {one.id: value for one, value in zip(own, values, strict=True)}
+    return credit
 
 
 def _scale(method: MethodConfig, designers: int, players: int) -> float:

@@ -1,9 +1,9 @@
 """What `spade score` reads. Field names are camelCase in JSON; unknown ones are refused."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from spade_contracts.base import Document
 from spade_contracts.config import LossConfig, RewardsConfig, Switches
@@ -15,7 +15,23 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, le=1e
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=256)]
 Flag = Annotated[bool, Field(strict=True)]
-Weight = Annotated[Number, Field(ge=0, le=1)]
+ONE, MANY, KEYED = "~one", "~many", "~keyed"
+"""Names of the forms that a value may have; no JSON path shows them (reading.py)."""
+
+
+def _form(value: Any) -> str:
+    """Which form a value has."""
+    return KEYED if isinstance(value, dict) else MANY if isinstance(value, list | tuple) else ONE
+
+
+def _one_or_zero(value: Any) -> bool:
+    """A mask's entry: true, false, 1 or 0."""
+    if not isinstance(value, int) or value not in {0, 1}:
+        raise ValueError("is none of 1, 0, true and false")
+    return bool(value)
+
+
+Masked = Annotated[bool, BeforeValidator(_one_or_zero)]
 
 if TYPE_CHECKING:
 
@@ -94,7 +110,15 @@ class Moment(StrEnum):
     """In the rollout that designed the environments: the reference's reward where no window was kept."""
 
 
-Offsets = tuple[tuple[Number | None, ...], ...] | dict[str, tuple[Number | None, ...]]
+Row = tuple[Number | None, ...]
+Offsets = Annotated[
+    Annotated[tuple[Row, ...], Tag(MANY)] | Annotated[dict[str, Row], Tag(KEYED)],
+    Discriminator(
+        lambda value: None if _form(value) == ONE else _form(value),
+        custom_error_type="offsets",
+        custom_error_message="is neither a list of lists nor an object from offset to list",
+    ),
+]
 
 
 class EnvironmentInput(Document):
@@ -169,12 +193,18 @@ class EpisodeInput(Document):
     """Whether infrastructure failed: the play counts for nothing."""
 
 
+Play = Annotated[
+    Annotated[EpisodeInput, Tag(KEYED)] | Annotated[Number | None, Tag(ONE)],
+    Discriminator(lambda value: KEYED if isinstance(value, EpisodeInput | dict) else ONE),
+]
+
+
 class PlayedInput(Document):
     """The unhinted plays of one environment in one rollout."""
 
     id: Name
     """Any name, once in a document."""
-    episodes: tuple[EpisodeInput | Number | None, ...]
+    episodes: tuple[Play, ...]
     """Plays in order: a return, an object, or null for one that counts for nothing."""
     earlier: tuple[tuple[Number, ...], ...] = ()
     """Returns of the cycle's earlier rollouts, oldest first, for playerNormalisation EmaBaseline."""
@@ -189,6 +219,10 @@ class DesignInput(Document):
     """Rewards are centred within a skill."""
     reward: Number | None
     """Before centring, as `spade score` prints it; null: nothing is known of the environment."""
+    masked: Flag = False
+    """Whether its blend is negative and it is not trained for that, as `spade score` prints it."""
+    cycle: Count | None = None
+    """The cycle that it was made for; it is trained if that cycle is due. Default: it is due."""
     off_schedule: Flag = False
     """Whether it was made in mid-cycle, to replace a missing environment."""
 
@@ -203,9 +237,17 @@ class BatchInput(Head):
     generated: Count = 0
     """Designs that this rollout itself began with."""
     rollout: Count = 0
-    """Number of the rollout; with the seed it decides random trims."""
+    """Number of the rollout. It decides which cycles are due, and with the seed random trims."""
+    last_rollout: Flag = False
+    """Whether the run ends with this rollout."""
     discount: Number | None = None
     """If given, discounted returns of each play are printed too. Nothing trains with them."""
+
+
+Advantage = Annotated[
+    Annotated[Number, Tag(ONE)] | Annotated[tuple[Number, ...], Tag(MANY)],
+    Discriminator(lambda value: MANY if _form(value) == MANY else ONE),
+]
 
 
 class SampleInput(Document):
@@ -225,9 +267,9 @@ class SampleInput(Document):
     """New over old probability, in place of `old`."""
     values: tuple[Number, ...] | None = None
     """Losses of tokens to be reduced as they are, in place of all log-probabilities."""
-    mask: tuple[Flag | Annotated[int, Field(strict=True, ge=0, le=1)], ...] | None = None
+    mask: tuple[Masked, ...] | None = None
     """1 or true on trained tokens. Default: all are trained."""
-    advantage: Number | tuple[Number, ...] = 0.0
+    advantage: Advantage = 0.0
     """One for all tokens, or one a token."""
     denominator: Number | None = Field(default=None, gt=0)
     """What the sample's summed loss is divided by. Default: the trained tokens of its group, at least 1."""

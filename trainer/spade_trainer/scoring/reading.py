@@ -10,11 +10,12 @@ from pydantic.alias_generators import to_camel
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.partial import given
 from spade_contracts.errors import InvalidInput
-from spade_trainer.scoring.documents import Head
+from spade_trainer.scoring.documents import KEYED, MANY, ONE, Head
 
 M = TypeVar("M", bound=BaseModel)
 MAX_TOLD = 5
 ROOT = "$"
+FORMS = frozenset({ONE, MANY, KEYED})
 
 
 def read(text: str, model: type[M]) -> M:
@@ -56,7 +57,8 @@ def require_unique(where: str, names: Iterable[str]) -> None:
 
 def path_of(parts: Sequence[int | str]) -> str:
     """A place in a document as a JSON path: `$.environments[2].unhinted`."""
-    return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    shown = (part for part in parts if part not in FORMS)
+    return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in shown)
 
 
 def _wrong(error: ValidationError) -> InvalidInput:
