@@ -32,6 +32,10 @@ class Purpose(StrEnum):
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
+    BRIEF = "brief"
+    """Service and kind of task of a tool prompt, or ideas of a game prompt: cycle, slot, attempt."""
+    POOL = "pool"
+    """Order of a fixed pool: how often it was gone through."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

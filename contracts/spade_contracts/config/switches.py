@@ -55,6 +55,22 @@ class BatchDenominator(StrEnum):
     FIXED = "Fixed"
 
 
+class DesignerWithoutCorpus(StrEnum):
+    """§2.4, §10: what a designer without a corpus is asked for."""
+
+    SAME_CONTRACT = "SameContract"
+    """What it is asked for with one, but for the document: the ablation changes one thing."""
+    OTHER_CONTRACT = "OtherContract"
+    """Games with sparse reward and a worked example, tools with a single task, as in the reference."""
+
+
+class ToolDesignerSystem(StrEnum):
+    """D13: whether the designer of tool environments gets its system prompt."""
+
+    SENT = "Sent"
+    NOT_SENT = "NotSent"
+
+
 class Switches(Document):
     """Named differences. Values of `Corrected` come first in each enum."""
 
@@ -74,3 +90,7 @@ class Switches(Document):
     """D6: whether designer samples of the last cycle are trained on the last rollout, or lost."""
     batch_denominator: BatchDenominator
     """What the summed loss is divided by (method.md §1.2, §8.3)."""
+    designer_without_corpus: DesignerWithoutCorpus
+    """What a designer without a corpus is asked for (method.md §2.4, §10)."""
+    tool_designer_system: ToolDesignerSystem
+    """D13: whether the designer of tool environments gets its system prompt."""
