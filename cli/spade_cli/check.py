@@ -64,11 +64,11 @@ def _check_packages(model_uri: str, method: MethodConfig) -> None:
     Raises InvalidInput. Nothing is looked at where the trainer's libraries are not installed.
     """
     try:
-        from spade_trainer.design.corpus import load_corpus
+        from spade_trainer.design.corpus_index import index_corpus
         from spade_trainer.workers.model_source import checked_model
     except ModuleNotFoundError:
         return
     if model_uri.startswith(PACKAGE):
         checked_model(model_uri, method)
     if method.environments.corpus.uri.startswith(PACKAGE):
-        load_corpus(method.environments.corpus.uri)
+        index_corpus(method.environments.corpus)

@@ -22,8 +22,8 @@ PASSING = frozenset({
 """On the way, so no refusal."""
 LASTING = frozenset({
     Reason.INVALID_SPEC, Reason.NOT_SUPPORTED, Reason.MODEL_NOT_FOUND, Reason.MODEL_NOT_MOE, Reason.MODEL_UNSUPPORTED,
-    Reason.CORPUS_NOT_FOUND, Reason.CORPUS_INVALID, Reason.STORAGE_CONFLICT, Reason.STORAGE_UNAVAILABLE,
-    Reason.JOB_FAILED,
+    Reason.CORPUS_NOT_FOUND, Reason.CORPUS_INVALID, Reason.POOL_NOT_FOUND, Reason.POOL_CHANGED,
+    Reason.STORAGE_CONFLICT, Reason.STORAGE_UNAVAILABLE, Reason.JOB_FAILED,
 })  # fmt: skip
 """Nothing heals these but the user: another spec, or another retry."""
 

@@ -57,6 +57,16 @@ class EnvironmentEntry(Contract):
     """The hint text, or None when none could be written."""
 
 
+class EndpointUsage(Contract):
+    """What a cycle asked of OpenAI-compatible endpoints, and what that cost."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    """By the prices of the settings, in their currency."""
+
+
 class BatchManifest(Contract):
     """cycles/NNNN/batch.json."""
 
@@ -74,6 +84,10 @@ class BatchManifest(Contract):
     designs: tuple[str, ...]
     """Names of the part files with the designer's tokens."""
     verdicts: tuple[str, ...]
+    usage: EndpointUsage | None = None
+    """None when no endpoint was asked."""
+    kept_from: int | None = None
+    """No program was accepted, and the environments are those of this earlier cycle (allRejected: KeepLast)."""
 
 
 class EnvironmentReturns(Contract):

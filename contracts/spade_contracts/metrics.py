@@ -57,6 +57,18 @@ METRICS: tuple[MetricSpec, ...] = (
         (*RUN, "stage", "reason"),
     ),
     MetricSpec(
+        "spade_kept_cycles_total",
+        Kind.COUNTER,
+        "Cycles that played the environments of an earlier one again, because no program was accepted.",
+        RUN,
+    ),
+    MetricSpec(
+        "spade_corpus_rows",
+        Kind.GAUGE,
+        "Rows of the corpus: `documents`, and those left out by reason.",
+        (*RUN, "state"),
+    ),
+    MetricSpec(
         "spade_verifier_failures_total", Kind.COUNTER, "Verifiers shown wrong in play, by reason.", (*RUN, "reason")
     ),
     MetricSpec(
@@ -159,6 +171,27 @@ METRICS: tuple[MetricSpec, ...] = (
         "spade_sandbox_step_seconds", Kind.HISTOGRAM, "A step, as the worker sees it.", (), "worker", STEP_SECONDS
     ),
     MetricSpec("spade_worker_tokens_total", Kind.COUNTER, "Tokens generated for this worker.", ("role",), "worker"),
+    MetricSpec(
+        "spade_endpoint_requests_total",
+        Kind.COUNTER,
+        "Requests to OpenAI-compatible endpoints by role (`designer`, `hints`) and result.",
+        ("role", "result"),
+        "worker",
+    ),
+    MetricSpec(
+        "spade_endpoint_tokens_total",
+        Kind.COUNTER,
+        "Tokens that endpoints say they read (`prompt`) and wrote (`completion`) in slots that are done.",
+        ("kind",),
+        "worker",
+    ),
+    MetricSpec(
+        "spade_endpoint_cost_total",
+        Kind.COUNTER,
+        "Cost of them by the prices of the settings, in their currency.",
+        (),
+        "worker",
+    ),
     MetricSpec("spade_train_step_seconds", Kind.HISTOGRAM, "One optimiser step.", (), "learner", SECONDS),
     MetricSpec("spade_loss", Kind.GAUGE, "Loss of the latest step.", (), "learner"),
     MetricSpec("spade_kl", Kind.GAUGE, "Penalty against policy 0, latest step.", (), "learner"),

@@ -178,6 +178,21 @@ class LearnerStatus(Contract):
     """When trying again cannot help: the reason of the run's condition Failed."""
 
 
+class LeftOut(StrEnum):
+    """Why a row of a corpus is no document of a run."""
+
+    UNREADABLE = "unreadable"
+    """It is no JSON object."""
+    WITHOUT_TEXT = "without_text"
+    """Its text is missing, empty or blank."""
+    DUPLICATE = "duplicate"
+    """An earlier one has the same words."""
+    NEAR_DUPLICATE = "near_duplicate"
+    """An earlier one has nearly the same words."""
+    CONTAMINATED = "contaminated"
+    """It shares n-grams with an evaluation set."""
+
+
 class PrepareResult(Contract):
     """Termination message of the preparation Job."""
 
@@ -188,6 +203,8 @@ class PrepareResult(Contract):
     model_parameters: int = 0
     model_experts: int = 0
     corpus_documents: int = 0
+    corpus_left_out: dict[str, int] = {}
+    """Rows of the corpus that are no documents of the run, by reason (LeftOut)."""
 
 
 class CleanupSummary(Contract):
@@ -227,6 +244,10 @@ class DesignSummary(Contract):
     means that no manifest was written."""
     let_through: tuple[str, ...] = Field(default=(), max_length=8)
     """Names of known bad programs that were accepted, as far as there is room."""
+    kept: int = 0
+    """Environments of an earlier cycle that are played again, because no program was accepted."""
+    kept_from: int | None = None
+    """That cycle."""
     seconds: float
     tokens: int
     storage_uri: str

@@ -17,6 +17,12 @@ from spade_contracts.config.verification import VerificationSettings
 TASK_PATH = "/etc/spade/task/task.json"
 JUDGE_KEY = "SPADE_JUDGE_API_KEY"
 """Variable with the key of the model judge's endpoint."""
+DESIGNER_KEY = "SPADE_DESIGNER_API_KEY"
+"""Variable with the key of the endpoint that designs (environments.designer.endpoint)."""
+HINTS_KEY = "SPADE_HINTS_API_KEY"
+"""Variable with the key of the endpoint that writes hints (environments.hints.endpoint)."""
+ENDPOINT_KEYS = (JUDGE_KEY, DESIGNER_KEY, HINTS_KEY)
+"""Variables of ours that a run fills from its own Secrets."""
 TOKENS_PATH = "/etc/spade/tokens"
 
 

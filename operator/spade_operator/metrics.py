@@ -17,7 +17,7 @@ from spade_contracts.canaries import BAD, FALSE_ACCEPTS, FALSE_REJECTS, GOOD, by
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS, Kind, metric
 from spade_contracts.resources import BatchCondition, Condition, ConditionStatus, Phase, RunCondition
-from spade_contracts.statuses import Outcome, ProofResult
+from spade_contracts.statuses import LeftOut, Outcome, ProofResult
 from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
@@ -154,6 +154,12 @@ def _verifier_failures(run: RunRecord, facts: Facts) -> Iterator[Sample]:
         yield (reason,), value
 
 
+def _corpus_rows(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    zero = dict.fromkeys(("documents", *LeftOut), 0)
+    for state, value in (zero | run.status.corpus).items():
+        yield (state,), value
+
+
 def _episodes(run: RunRecord, facts: Facts) -> Iterator[Sample]:
     counts = run.status.episodes
     for outcome in Outcome:
@@ -213,6 +219,8 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_gate_canaries_total": lambda run, facts: [
         ((kind,), run.status.canaries.get(kind, 0)) for kind in (GOOD, BAD)
     ],
+    "spade_kept_cycles_total": lambda run, facts: [((), run.status.kept_cycles)],
+    "spade_corpus_rows": _corpus_rows,
     "spade_episodes_total": _episodes,
     "spade_hint_regret": lambda run, facts: _number(run.status.hint_regret),
     "spade_policy_version": lambda run, facts: [

@@ -34,6 +34,10 @@ class Purpose(StrEnum):
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
     BATCH = "batch"
     """Choice of the plays that stay in a batch: rollout."""
+    BRIEF = "brief"
+    """Service and kind of task of a tool prompt, or ideas of a game prompt: cycle, slot, attempt."""
+    POOL = "pool"
+    """Order of a fixed pool: how often it was gone through."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

@@ -9,27 +9,10 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.config.method import MethodConfig, Profile
 from spade_contracts.config.partial import merged
 from spade_contracts.config.play import Retirement
+from spade_contracts.config.skills import GAMES_SKILLS, TOOLS_SKILLS
 from spade_contracts.config.verification import FULL_BATTERY
 from spade_contracts.errors import InvalidInput
 from spade_contracts.tool_calls import ToolCallParsing
-
-# method.md §1.4, in the launchers' order
-GAMES_SKILLS = (
-    "Mathematical Reasoning",
-    "Logical Deduction",
-    "Spatial Reasoning",
-    "Pattern Recognition",
-    "Optimization",
-    "Causal Inference",
-)
-TOOLS_SKILLS = (
-    "API Orchestration",
-    "Data Retrieval",
-    "State Modification",
-    "Error Recovery",
-    "Tool Selection",
-    "Multi-Step Workflows",
-)
 
 
 def paper_defaults(domain: Domain) -> dict[str, Any]:
@@ -65,18 +48,21 @@ def _games() -> dict[str, Any]:
             "active_skills": 3,
             "difficulty": "medium",
             "designer": {
+                "source": "Policy",
                 "sampling": {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_new_tokens": 16384},
                 "prompt_template": "Full",
                 "attempts": 5,
                 "generation_timeout_seconds": 300.0,
                 "thinking": "Off",
+                "all_rejected": "Fail",
             },
             "hints": {
+                "mode": "Self",
                 "sampling": {"temperature": 0.3, "top_p": 0.9, "top_k": -1, "max_new_tokens": 4096},
                 "attempts": 3,
             },
             "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
-            "corpus": {"uri": "package:mini", "max_words": 6000},
+            "corpus": {"uri": "package:mini", "max_words": 6000, "duplicates": "Kept"},
             "verification": {"stages": ()},
         },
         "play": {
@@ -155,6 +141,8 @@ def _games() -> dict[str, Any]:
             "regret_estimator": sw.RegretEstimator.FIRST_OFFSET,
             "missing_returns": sw.MissingReturns.ZERO,
             "baseline_memory": sw.BaselineMemory.ROLLOUT,
+            "designer_without_corpus": sw.DesignerWithoutCorpus.OTHER_CONTRACT,
+            "tool_designer_system": sw.ToolDesignerSystem.NOT_SENT,
         },
     }
 
@@ -164,7 +152,11 @@ def corrected_defaults(domain: Domain) -> dict[str, Any]:
     untruncated = {"top_p": 1.0, "top_k": -1}
     corrections = {
         "profile": Profile.CORRECTED,
-        "environments": {"designer": {"sampling": untruncated}, "verification": {"stages": FULL_BATTERY}},
+        "environments": {
+            "designer": {"sampling": untruncated},
+            "corpus": {"duplicates": "Near"},
+            "verification": {"stages": FULL_BATTERY},
+        },
         "play": {"hinted_plays": 8, "sampling": untruncated, "episode_attempts": 3, "retire": Retirement.CONTRADICTED},
         "learner": {"checkpoint_every": 4},
         "switches": {
@@ -188,6 +180,8 @@ def corrected_defaults(domain: Domain) -> dict[str, Any]:
             "regret_estimator": sw.RegretEstimator.PAIRED,
             "missing_returns": sw.MissingReturns.LEFT_OUT,
             "baseline_memory": sw.BaselineMemory.CYCLE,
+            "designer_without_corpus": sw.DesignerWithoutCorpus.SAME_CONTRACT,
+            "tool_designer_system": sw.ToolDesignerSystem.SENT,
         },
     }
     return merged(paper_defaults(domain), corrections)

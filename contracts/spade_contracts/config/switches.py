@@ -156,6 +156,22 @@ class BaselineMemory(StrEnum):
     """Nowhere: it begins at 0 in every rollout, so that advantages are the returns themselves."""
 
 
+class DesignerWithoutCorpus(StrEnum):
+    """§2.4, §10: what a designer without a corpus is asked for."""
+
+    SAME_CONTRACT = "SameContract"
+    """What it is asked for with one, but for the document: the ablation changes one thing."""
+    OTHER_CONTRACT = "OtherContract"
+    """Games with sparse reward and a worked example, tools with a single task, as in the reference."""
+
+
+class ToolDesignerSystem(StrEnum):
+    """D13: whether the designer of tool environments gets its system prompt."""
+
+    SENT = "Sent"
+    NOT_SENT = "NotSent"
+
+
 class Switches(Document):
     """Named differences. Values of `Corrected` come first in each enum."""
 
@@ -199,3 +215,7 @@ class Switches(Document):
     """What an environment without plays, or without hinted plays, counts as (method.md §5.5)."""
     baseline_memory: BaselineMemory
     """How far back the moving average of EmaBaseline reaches (method.md §5.2)."""
+    designer_without_corpus: DesignerWithoutCorpus
+    """What a designer without a corpus is asked for (method.md §2.4, §10)."""
+    tool_designer_system: ToolDesignerSystem
+    """D13: whether the designer of tool environments gets its system prompt."""

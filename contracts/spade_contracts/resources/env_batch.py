@@ -140,6 +140,10 @@ class EnvBatchStatus(Document):
     """Programs accepted."""
     rejected: dict[str, int] = Field(default={}, max_length=256)
     """By `stage/reason`."""
+    kept: int = 0
+    """Environments of an earlier cycle that are played again, because no program was accepted."""
+    kept_from: int | None = None
+    """That cycle."""
     canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
     """Known programs that the gate was tried on, and its errors: `good`, `bad`, `false_accepts/STAGE`,
     `false_rejects/STAGE`."""

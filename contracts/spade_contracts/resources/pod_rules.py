@@ -37,8 +37,8 @@ def _free(families: Iterable[reserved.Reserved]) -> tuple[Rule, ...]:
 
 def _free_of(family: reserved.Reserved) -> Rule:
     one = _refused(family, "k")
-    either = f"k == '{family.but}' || " if family.but else ""
-    but = f" (but {family.but})" if family.but else ""
+    either = "".join(f"k == '{name}' || " for name in family.but)
+    but = f" (but {', '.join(family.but)})" if family.but else ""
     return Rule(f"self.all(k, {either}{one.rule})", f"{', '.join(family.names)}{but} {family.why}")
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from spade_contracts.tasks import JUDGE_KEY
+from spade_contracts.tasks import ENDPOINT_KEYS
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Reserved:
     """`*` stands for any characters."""
     why: str
     """And what to do instead; the names are put before it."""
-    but: str = ""
-    """A name that is among them and may be given all the same."""
+    but: tuple[str, ...] = ()
+    """Names that are among them and may be given all the same."""
 
     @property
     def pattern(self) -> str:
@@ -29,7 +29,7 @@ class Reserved:
 
     def holds(self, name: str) -> bool:
         """Whether the name is refused."""
-        return re.fullmatch(self.pattern, name) is not None and name != self.but
+        return re.fullmatch(self.pattern, name) is not None and name not in self.but
 
 
 ENVIRONMENT = (
@@ -62,7 +62,7 @@ ENVIRONMENT = (
     ),
 )  # fmt: skip
 """Environment variables."""
-SECRET_ENVIRONMENT = (replace(ENVIRONMENT[0], but=JUDGE_KEY), *ENVIRONMENT[1:])
+SECRET_ENVIRONMENT = (replace(ENVIRONMENT[0], but=ENDPOINT_KEYS), *ENVIRONMENT[1:])
 """Environment variables with values from Secrets."""
 
 OURS = ("spade.dev/*", "*.spade.dev/*", "kubernetes.io/*", "*.kubernetes.io/*", "k8s.io/*", "*.k8s.io/*")
@@ -76,7 +76,7 @@ MESH = Reserved(
 LABELS = (Reserved(OURS, BECAUSE_OURS), MESH)
 """Labels of pods."""
 ANNOTATIONS = (
-    replace(LABELS[0], but="cluster-autoscaler.kubernetes.io/safe-to-evict"),
+    replace(LABELS[0], but=("cluster-autoscaler.kubernetes.io/safe-to-evict",)),
     MESH,
     Reserved(
         ("crio.io/*", "*.crio.io/*"),

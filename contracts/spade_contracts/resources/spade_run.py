@@ -206,6 +206,10 @@ class SpadeRunStatus(Document):
     canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
     """Known programs that the gate was tried on, and its errors, over the run: `good`, `bad`, `false_accepts/STAGE`,
     `false_rejects/STAGE`."""
+    kept_cycles: int = 0
+    """Cycles that played the environments of an earlier one again, because no program was accepted."""
+    corpus: dict[str, int] = Field(default={}, max_length=16)
+    """Rows of the corpus: `documents`, and those left out by reason."""
     proofs: dict[str, int] = Field(default={}, max_length=8)
     """Weight proofs by result, over the run."""
     rollouts: tuple[RolloutFigures, ...] = Field(default=(), max_length=8)

@@ -13,6 +13,7 @@ from spade_contracts.resources.run_parts import ENGINE_ARGS
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
 from spade_operator.preflight.plan import plan_of
+from spade_operator.reconcile.designers import check_designer
 from spade_operator.reconcile.expiry import ended
 from spade_operator.reconcile.fabric import NotAllowed, check_fabric
 from spade_operator.reconcile.observe import RESTING, Observed
@@ -42,7 +43,7 @@ def check(spec: SpadeRunSpec) -> None:
         ("spec.model.uri", spec.model.uri),
         ("spec.environments.corpus.uri", method.environments.corpus.uri),
     ):
-        if uri is None or (where == "spec.model.uri" and HUB_MODEL.fullmatch(uri)):
+        if not uri or (where == "spec.model.uri" and HUB_MODEL.fullmatch(uri)):
             continue
         if not uri.startswith(SCHEMES):
             raise InvalidInput(
@@ -73,6 +74,7 @@ def check(spec: SpadeRunSpec) -> None:
             remedy="Lower one or raise the other.",
         )
     _check_judge(method.environments.verification)
+    check_designer(method.environments)
     _check_layout(spec.learner.parallelism)
 
 

@@ -76,6 +76,8 @@ def _result(
             "accepted": summary.accepted,
             "rejected": dict(summary.rejected),
             "canaries": dict(summary.canaries),
+            "kept": summary.kept,
+            "kept_from": summary.kept_from,
             "valid_per_attempt": f"{summary.accepted / summary.attempts:.3f}" if summary.attempts else None,
             "seconds": f"{summary.seconds:.1f}",
             "tokens": summary.tokens,
@@ -97,6 +99,13 @@ def _result(
     if summary.accepted:
         marks[BatchCondition.COMPLETE] = (ConditionStatus.TRUE, Reason.FINISHED, words)
         marks[BatchCondition.FAILED] = (ConditionStatus.FALSE, Reason.FINISHED, words)
+    elif summary.kept:
+        text = (
+            f"No program was accepted in {summary.attempts} attempts; {summary.kept} environments of cycle "
+            f"{summary.kept_from} are played again. Nothing of this cycle's designer is trained."
+        )
+        marks[BatchCondition.COMPLETE] = (ConditionStatus.TRUE, Reason.ALL_REJECTED, text)
+        marks[BatchCondition.FAILED] = (ConditionStatus.FALSE, Reason.ALL_REJECTED, text)
     else:
         main = max(summary.rejected, key=lambda key: summary.rejected[key], default="none")
         text = (

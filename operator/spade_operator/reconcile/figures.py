@@ -34,7 +34,7 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     figures = RolloutFigures(
         rollout=place.rollout,
         cycle=place.cycle,
-        environments=(batch.accepted or 0) if batch is not None else _environments_before(seen, place.cycle),
+        environments=(batch.accepted or batch.kept) if batch is not None else _environments_before(seen, place.cycle),
         outcomes=plays.outcomes,
         learnable_fraction=plays.learnable_fraction,
         mean_return=plays.mean_return,
@@ -56,6 +56,7 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
         ),
         "environments": _sum(status.environments, _attempts(batch)) if first else status.environments,
         "canaries": with_canaries(status.canaries, batch) if first and batch is not None else status.canaries,
+        "kept_cycles": status.kept_cycles + int(first and batch is not None and batch.kept_from is not None),
         "proofs": _sum(status.proofs, {str(r): proofs.count(r) for r in set(proofs)}),
     }
 

@@ -97,7 +97,9 @@ def _job(seen: Observed, now: datetime) -> Step:
         return Step((*releases(old), *create), (preparing,))
     result = _result(pods)
     if result is not None:
-        return Step(conditions=(_verdict(result, of_level(preflight(seen), Level.WARNING)),))
+        rows = {"documents": result.corpus_documents, **result.corpus_left_out} if result.accepted else {}
+        verdict = _verdict(result, of_level(preflight(seen), Level.WARNING))
+        return Step(conditions=(verdict,), status={"corpus": rows} if rows else {})
     if job.failed or any(gave_up(pod) for pod in pods):
         return _failed(seen, pods, job)
     if job.complete:
@@ -124,7 +126,9 @@ def _result(pods: list[PodRecord]) -> PrepareResult | None:
 def _verdict(result: PrepareResult, warnings: tuple[Finding, ...]) -> Wanted:
     if result.accepted:
         size = f"{result.model_parameters} parameters, {result.model_experts} experts"
-        text = f"Model: {size}. Corpus: {result.corpus_documents} documents."
+        left_out = ", ".join(f"{number} {reason}" for reason, number in sorted(result.corpus_left_out.items()))
+        without = f" ({left_out} left out)" if left_out else ""
+        text = f"Model: {size}. Corpus: {result.corpus_documents} documents{without}."
         seen_then = " ".join(warning.words for warning in warnings)
         more = f" When it was accepted: {seen_then}" if warnings else ""
         return is_true(RunCondition.ACCEPTED, Reason.PREPARED, f"{text}{more}")

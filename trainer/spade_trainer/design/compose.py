@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.manifests import BatchManifest, EnvironmentEntry
+from spade_contracts.config.environments import AllRejected
+from spade_contracts.manifests import BatchManifest, EndpointUsage, EnvironmentEntry
 from spade_sandbox.verify import canaries
 from spade_sandbox.verify.canaries import Sighting
 from spade_trainer.design.known import told_apart
-from spade_trainer.store import layout
+from spade_trainer.play.plan import environments_of
+from spade_trainer.store import layout, manifests
 from spade_trainer.store.canaries import unsound_attempt
-from spade_trainer.store.designs import Design, read_part, write_program, write_verdicts
-from spade_trainer.store.objects import Store, names
+from spade_trainer.store.designs import NO_USAGE, Design, read_part, read_program, write_program, write_verdicts
+from spade_trainer.store.objects import Store, create_same, names
 
 
 def finished_parts(store: Store, cycle: int) -> dict[int, str]:
@@ -29,6 +31,7 @@ def compose_batch(
 ) -> tuple[BatchManifest, tuple[Design, ...]]:
     """Write programs and verdicts out of all parts; return the manifest, still to be written, and all tries.
 
+    Where nothing was accepted, the environments may be those of an earlier cycle (setting allRejected).
     sightings: what the gate said of the canaries, none of them a false accept. KeyError if a slot's part is missing:
     wait for all.
     """
@@ -38,6 +41,9 @@ def compose_batch(
     designed = (design for part in wanted for design in read_part(store, cycle, part))
     designs = told_apart(tuple(designed), method.environments.verification)
     environments = tuple(_entry(store, design) for design in designs if design.accepted)
+    kept_from = None
+    if not environments and method.environments.designer.all_rejected is AllRejected.KEEP_LAST:
+        kept_from, environments = _kept(store, method, cycle)
     rejected = Counter(f"{design.stage}/{design.reason}" for design in designs if not design.accepted)
     manifest = BatchManifest(
         cycle=cycle,
@@ -49,6 +55,8 @@ def compose_batch(
         canaries=canaries.figures(sightings),
         designs=wanted,
         verdicts=(write_verdicts(store, cycle, designs),),
+        usage=_usage(designs),
+        kept_from=kept_from,
     )
     return manifest, designs
 
@@ -64,4 +72,38 @@ def _entry(store: Store, design: Design) -> EnvironmentEntry:
         sha256=design.sha256,
         document_id=design.document_id,
         hint=design.hint,
+    )
+
+
+def _kept(store: Store, method: MethodConfig, cycle: int) -> tuple[int | None, tuple[EnvironmentEntry, ...]]:
+    """The environments of the latest cycle that has some which nobody retired, as this cycle's own, and that cycle."""
+    length = method.environments.cycle_length
+    for earlier in range(cycle - 1, -1, -1):
+        batch = manifests.read_batch(store, earlier)
+        played = [manifests.read_rollout(store, r) for r in range(earlier * length, (earlier + 1) * length)]
+        entries = environments_of(batch, played)
+        if entries:
+            kept_from = earlier if batch.kept_from is None else batch.kept_from
+            return kept_from, tuple(_again(store, cycle, earlier, entry) for entry in entries)
+    return None, ()
+
+
+def _again(store: Store, cycle: int, earlier: int, entry: EnvironmentEntry) -> EnvironmentEntry:
+    """An environment of an earlier cycle under this one's name; its program is copied, its hint kept."""
+    file = layout.program_file(entry.slot, entry.sha256)
+    program = read_program(store, earlier, entry.file)
+    create_same(store, f"{layout.cycle_folder(cycle)}/{file}", program.encode())
+    return entry.model_copy(update={"id": layout.environment_id(cycle, entry.slot), "file": file})
+
+
+def _usage(designs: Sequence[Design]) -> EndpointUsage | None:
+    """What the cycle asked of endpoints; None if it asked none."""
+    used = sum((design.usage for design in designs), NO_USAGE)
+    if not used.requests:
+        return None
+    return EndpointUsage(
+        requests=used.requests,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost=round(used.cost, 9),
     )

@@ -1,22 +1,14 @@
 """Documents that ground the designer (method.md §7)."""
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import Any, Protocol
 
-from spade_contracts.errors import InvalidInput
+from spade_trainer.design.corpus_files import entry_of_line
 from spade_trainer.design.draws import Choose
 
 MIN_NAME_CHARACTERS = 6
 """A shorter name could stand in any text."""
-
-
-class CorpusNotFound(InvalidInput):
-    """There is no corpus at this URI."""
 
 
 @dataclass(frozen=True)
@@ -34,65 +26,62 @@ class Document:
         return tuple(name for name in known if isinstance(name, str) and len(name) >= MIN_NAME_CHARACTERS)
 
 
-def load_corpus(uri: str) -> tuple[Document, ...]:
-    """All documents of a corpus, in file order: `package:NAME`, which we ship, or `file:///path`, as JSON lines.
+class Documents(Protocol):
+    """Documents by number; a tuple of them is one."""
 
-    Blank lines, lines that are no JSON object and documents without text are skipped. Raises CorpusNotFound, and
-    InvalidInput if no document is left or the URI's scheme is not supported.
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, number: int, /) -> Document:
+        """One of them; it may be read from a file now."""
+
+
+def document_of(entry: Mapping[str, Any] | None, number: int) -> Document | None:
+    """The document in a row: the text is `orig_doc`, or `text` if that is missing or empty; None if it has none.
+
+    An id is the row's own `id`, if it has one, or else the document's number.
     """
-    documents = tuple(parse_corpus(_lines(uri)))
-    if not documents:
-        raise InvalidInput(
-            "environments.corpus.uri", f"{uri} holds no document", remedy='Write one {"text": ...} object a line.'
-        )
-    return documents
+    text = (entry.get("orig_doc") or entry.get("text")) if entry is not None else None
+    if entry is None or not isinstance(text, str) or not text.strip():
+        return None
+    metadata = {key: value for key, value in entry.items() if key not in ("orig_doc", "text")}
+    own = entry.get("id")
+    return Document(str(number if own is None else own), text, metadata)
 
 
 def parse_corpus(lines: Iterable[str]) -> Iterable[Document]:
-    """Documents out of JSON lines: the text is `orig_doc`, or `text` if that is missing or empty.
-
-    An id is the line's own `id`, if it has one, or else the document's number.
-    """
+    """Documents out of JSON lines, numbered from 0; lines without one are skipped."""
     number = 0
     for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        text = (entry.get("orig_doc") or entry.get("text")) if isinstance(entry, dict) else None
-        if not isinstance(text, str) or not text.strip():
-            continue
-        metadata = {key: value for key, value in entry.items() if key not in ("orig_doc", "text")}
-        yield Document(str(entry.get("id", number)), text, metadata)
-        number += 1
+        document = document_of(entry_of_line(line.encode("utf-8", "surrogatepass")), number)
+        if document is not None:
+            yield document
+            number += 1
 
 
 def shortened(text: str, max_words: int) -> str:
-    """The text, or its first `max_words` words joined by single spaces, with a note that says so."""
+    """The text, or its first `max_words` words joined by single spaces, with a note that says so. Vector V18."""
     words = text.split()
     if len(words) <= max_words:
         return text
     return f"{' '.join(words[:max_words])}\n[Document truncated at ~{max_words} words]"
 
 
-def draw_document(documents: tuple[Document, ...], choose: Choose) -> Document:
+def shortened_to_tokens(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+    """The text, cut like `shortened` at as many words as have at most `max_tokens` tokens with the note; one at least.
+
+    count: tokens of a text.
+    """
+    tokens = count(text)
+    if tokens <= max_tokens:
+        return text
+    words = len(text.split())
+    while tokens > max_tokens and words > 1:
+        words = max(1, min(words - 1, words * max_tokens // tokens))
+        tokens = count(shortened(text, words))
+    return shortened(text, words)
+
+
+def draw_document(documents: Documents, choose: Choose) -> Document:
     """One document, uniformly. Vector V18."""
     return documents[choose(len(documents), 1)[0]]
-
-
-def _lines(uri: str) -> list[str]:
-    """The lines of a corpus file."""
-    parts = urlsplit(uri)
-    if parts.scheme == "package":
-        file = resources.files("spade_trainer.design") / "corpora" / f"{parts.path}.jsonl"
-        if "/" in parts.path or not file.is_file():
-            raise CorpusNotFound("environments.corpus.uri", f"{uri} is not shipped", remedy="Use package:mini.")
-        return file.read_text(encoding="utf-8").splitlines()
-    if parts.scheme != "file" or parts.netloc:
-        raise InvalidInput(
-            "environments.corpus.uri", f"{uri} is not supported by this version", remedy="Use package: or file:///."
-        )
-    try:
-        return Path(unquote(parts.path)).read_text(encoding="utf-8", errors="replace").splitlines()
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise CorpusNotFound("environments.corpus.uri", f"{uri} does not exist") from error

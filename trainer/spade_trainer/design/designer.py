@@ -1,34 +1,50 @@
-"""One slot of a cycle: document and examples → prompt → answer → gate → hint, until a program is accepted."""
+"""One slot of a cycle: document and examples → prompt → answer → gate → hint, until a program is accepted.
 
+The answer is the policy's or an endpoint's; of a fixed pool, the slot's program takes the place of all before the gate.
+"""
+
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.config.switches import DesignerThinking, HintEndToken
-from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason
 from spade_sandbox.verify import Judgement
 from spade_trainer.chat import Chat, spoken
-from spade_trainer.design.corpus import Document, draw_document, shortened
+from spade_trainer.design.corpus import Document, Documents, draw_document, shortened, shortened_to_tokens
 from spade_trainer.design.draws import keyed
+from spade_trainer.design.endpoint import Ask
 from spade_trainer.design.hints import Hint, HintPlace, write_hint
 from spade_trainer.design.memory import Entry, Examples, draw_examples
-from spade_trainer.design.prompt import MemoryExample, designer_messages, load_design_template
+from spade_trainer.design.pool import UNKNOWN_SKILL, pool_draws
+from spade_trainer.design.prompt import ChatMessage, MemoryExample
+from spade_trainer.design.request import Place, hint_template_name, request_messages
 from spade_trainer.design.rotation import skill_of
-from spade_trainer.design.skills import game_skill
+from spade_trainer.design.writing import Policy, Written, by_endpoint, by_policy, no_tokens
 from spade_trainer.play.episode import SPARE_TOKENS, Generate
-from spade_trainer.play.tokens import add_drawn, begin, finish
 from spade_trainer.randomness import Purpose, seed_for
-from spade_trainer.store.designs import Design, evidence_text, facts_text
+from spade_trainer.store.designs import NO_USAGE, Design, evidence_text, facts_text
+from spade_trainer.store.programs import ProgramFile
 
 Judge = Callable[[str, tuple[str, ...]], Awaitable[Judgement]]
 """A designer's answer, and names that would give its document away → the gate's word on it."""
+JudgeProgram = Callable[[bytes], Awaitable[Judgement]]
+"""A program's file → the gate's word on it."""
 
 
 class GateUnavailable(InfrastructureFault):
     """Sandboxes failed under the gate, so a program could not be judged. Temporary: the slot is designed again."""
+
+
+@dataclass(frozen=True)
+class PoolPrograms:
+    """A fixed pool in place of a designer."""
+
+    programs: tuple[ProgramFile, ...]
+    judge: JudgeProgram
 
 
 @dataclass(frozen=True)
@@ -41,18 +57,33 @@ class Studio:
     chat: Chat
     generate: Generate
     judge: Judge
-    documents: tuple[Document, ...]
+    documents: Documents
+    """Empty: the designer gets no document."""
     memory: tuple[Entry, ...]
     show: Callable[[Entry], MemoryExample]
     """An entry as a prompt shows it."""
+    designer: Ask | None = None
+    """Who answers in place of the policy."""
+    hinter: Ask | None = None
+    """Who writes hints in place of the policy."""
+    pool: PoolPrograms | None = None
+    """Programs in place of answers."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as a writer."""
+        return Policy(self.chat, self.generate, self.policy_version)
 
 
 async def design_slot(studio: Studio, slot: int) -> tuple[Design, ...]:
-    """All tries of one slot, the accepted one last if there is one.
+    """All tries of one slot, the accepted one last if there is one. A slot that a small pool has no program for is
+    empty.
 
-    Raises InfrastructureFault if engines or sandboxes fail: nothing is known of the slot then. Raises InvalidInput if
-    a prompt does not fit the model's context.
+    Raises InfrastructureFault if engines, endpoints or sandboxes fail: nothing is known of the slot then. Raises
+    InvalidInput if a prompt does not fit the model's context even with a short document, or an endpoint refuses.
     """
+    if studio.pool is not None:
+        return await _from_pool(studio, studio.pool, slot)
     designs: list[Design] = []
     for attempt in range(studio.method.environments.designer.attempts):
         design = await _attempt(studio, slot, attempt)
@@ -62,41 +93,51 @@ async def design_slot(studio: Studio, slot: int) -> tuple[Design, ...]:
     return tuple(designs)
 
 
+async def _from_pool(studio: Studio, pool: PoolPrograms, slot: int) -> tuple[Design, ...]:
+    """The program that the pool gives a slot, judged once."""
+    per_cycle = studio.method.environments.per_cycle
+    drawn = pool_draws(studio.method.seed, len(pool.programs), per_cycle, studio.cycle)
+    if slot >= len(drawn):
+        return ()
+    program = pool.programs[drawn[slot]]
+    judged = await pool.judge(program.content)
+    written = Written("", no_tokens(), NO_USAGE, 0)
+    return (await _judged(studio, (studio.cycle, slot, 0), UNKNOWN_SKILL, program.name, written, judged),)
+
+
 async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     """One try: a new document, new examples, a new answer."""
     settings = studio.method.environments
     place = (studio.cycle, slot, attempt)
-    document = draw_document(studio.documents, keyed(studio.method.seed, Purpose.CORPUS, *place))
+    document = await _document(studio, place)
     skill = skill_of(settings.skills, studio.cycle, settings.active_skills, slot)
     examples = draw_examples(studio.memory, skill, settings.memory, keyed(studio.method.seed, Purpose.MEMORY, *place))
-    prompt = design_prompt(studio, skill, document, examples)
-    drawn = await _answer(studio, prompt, place)
-    transcript = begin(prompt)
-    add_drawn(transcript, drawn)
-    answer = studio.chat.decode(drawn.token_ids)
-    thought = designer_thinking(studio.method) is Thinking.ON
-    judged = await studio.judge(spoken(answer) if thought else answer, document.names)
-    verdict = judged.verdict
-    if verdict.reason is Reason.INFRASTRUCTURE:
-        raise GateUnavailable(verdict.message)
-    program = judged.source or ""
-    hint = await _hint(studio, program, place) if verdict.accepted else Hint(None, 0)
-    return Design(
-        cycle=studio.cycle,
-        slot=slot,
-        attempt=attempt,
-        skill=skill,
-        document_id=document.id,
-        trajectory=finish(transcript),
-        program=program,
-        stage=verdict.stage.value,
-        reason=verdict.reason.value if verdict.reason else "",
-        message=verdict.message,
-        evidence=evidence_text(verdict.evidence),
-        facts=facts_text(verdict.facts),
-        hint=hint.text,
-        hint_tokens=hint.tokens,
-    )
+    written = await _written(studio, place, skill, document, examples)
+    thought = studio.designer is None and designer_thinking(studio.method) is Thinking.ON
+    answer = spoken(written.text) if thought else written.text
+    judged = await studio.judge(answer, document.names if document is not None else ())
+    document_id = document.id if document is not None else ""
+    return await _judged(studio, place, skill, document_id, written, judged)
+
+
+async def _document(studio: Studio, place: Place) -> Document | None:
+    """The document of a try; reading it may take a while."""
+    if not studio.documents:
+        return None
+    choose = keyed(studio.method.seed, Purpose.CORPUS, *place)
+    return await asyncio.to_thread(draw_document, studio.documents, choose)
+
+
+async def _written(studio: Studio, place: Place, skill: str, document: Document | None, examples: Examples) -> Written:
+    """The answer to the request of one try."""
+    designer = studio.method.environments.designer
+    if studio.designer is not None:
+        text = _cut(studio, document)
+        return await by_endpoint(studio.designer, _messages(studio, place, skill, text, examples), designer.sampling)
+    prompt = design_prompt(studio, place, skill, document, examples)
+    seed = seed_for(studio.method.seed, Purpose.DESIGN, *place)
+    timeout = designer.generation_timeout_seconds
+    return await by_policy(studio.policy, prompt, designer.sampling, seed=seed, timeout_seconds=timeout)
 
 
 def designer_thinking(method: MethodConfig) -> Thinking:
@@ -105,72 +146,100 @@ def designer_thinking(method: MethodConfig) -> Thinking:
     return method.environments.designer.thinking if as_set else Thinking.OFF
 
 
-def design_prompt(studio: Studio, skill: str, document: Document, examples: Examples) -> Sequence[int]:
-    """Token ids of the request for one program. Examples are left out if the model's context has no room for them.
-
-    Raises InvalidInput if there is no room even without them.
-    """
-    settings = studio.method.environments
-    template = load_design_template(f"games_{settings.designer.prompt_template.value.lower()}")
-    positives = [studio.show(entry) for entry in examples.positives]
-    negative = studio.show(examples.negatives[0]) if examples.negatives else None
-    for shown, avoided in ((positives, negative), ([], None)):
-        messages = designer_messages(
-            template,
-            skill,
-            game_skill(skill).description,
-            settings.difficulty.value,
-            shortened(document.text, settings.corpus.max_words),
-            shown,
-            avoided,
-        )
-        prompt = studio.chat.prompt(messages, thinking=designer_thinking(studio.method))
-        if len(prompt) + SPARE_TOKENS < studio.chat.context_tokens:
-            return prompt
-    raise InvalidInput(
-        "environments.corpus.maxWords",
-        f"document {document.id} fills the model's context of {studio.chat.context_tokens} tokens",
-        remedy="Lower it.",
-    )
-
-
-async def _answer(studio: Studio, prompt: Sequence[int], place: tuple[int, int, int]) -> GenerateResponse:
-    """The designer's answer."""
-    designer = studio.method.environments.designer
-    return await studio.generate(
-        GenerateRequest(
-            token_ids=tuple(prompt),
-            temperature=designer.sampling.temperature,
-            top_p=designer.sampling.top_p,
-            top_k=designer.sampling.top_k,
-            max_new_tokens=min(designer.sampling.max_new_tokens, studio.chat.context_tokens - len(prompt)),
-            seed=seed_for(studio.method.seed, Purpose.DESIGN, *place),
-            policy_version=studio.policy_version,
-        ),
-        designer.generation_timeout_seconds,
-    )
-
-
 def _keeps_end(method: MethodConfig) -> bool:
     """Whether hints keep their end token: the reference strips it only where it thinks (D1)."""
     kept = method.switches.hint_end_token is HintEndToken.KEPT
     return kept and method.environments.designer.thinking is Thinking.OFF
 
 
-async def _hint(studio: Studio, program: str, place: tuple[int, int, int]) -> Hint:
-    """A hint for an accepted program."""
-    settings = studio.method.environments
-    return await write_hint(
-        HintPlace(
-            run_seed=studio.method.seed,
-            settings=settings.hints,
-            template=f"hint_{settings.designer.prompt_template.value.lower()}",
-            policy_version=studio.policy_version,
-            timeout_seconds=settings.designer.generation_timeout_seconds,
-            chat=studio.chat,
-            generate=studio.generate,
-            keep_end=_keeps_end(studio.method),
-        ),
-        program,
-        *place,
+def design_prompt(
+    studio: Studio, place: Place, skill: str, document: Document | None, examples: Examples
+) -> Sequence[int]:
+    """Token ids of the request for one program. Where the model's context has no room for all of it, examples are left
+    out, and then the document is cut to half, again and again.
+
+    Raises InvalidInput if there is no room even for one word of it.
+    """
+    text = _cut(studio, document)
+    tries: list[tuple[str | None, Examples]] = [(text, examples), (text, Examples((), ()))]
+    words = len((text or "").split())
+    while words > 1:
+        words //= 2
+        tries.append((shortened(text or "", words), Examples((), ())))
+    needed = 0
+    for shown, remembered in tries:
+        messages = _messages(studio, place, skill, shown, remembered)
+        prompt = studio.chat.prompt(messages, thinking=designer_thinking(studio.method))
+        needed = len(prompt) + SPARE_TOKENS
+        if needed < studio.chat.context_tokens:
+            return prompt
+    raise InvalidInput(
+        "environments.designer.promptTemplate",
+        f"a designer's request needs {needed} tokens even with one word of a document, and the model reads at most "
+        f"{studio.chat.context_tokens}",
+        remedy="Write Compact, or take a model that reads more.",
     )
+
+
+def _cut(studio: Studio, document: Document | None) -> str | None:
+    """The document's text within the corpus' limits of words and tokens."""
+    if document is None:
+        return None
+    limits = studio.method.environments.corpus
+    text = shortened(document.text, limits.max_words)
+    if not limits.max_tokens:
+        return text
+    return shortened_to_tokens(text, limits.max_tokens, lambda part: len(studio.chat.encode(part)))
+
+
+def _messages(studio: Studio, place: Place, skill: str, text: str | None, examples: Examples) -> list[ChatMessage]:
+    positives = [studio.show(entry) for entry in examples.positives]
+    negative = studio.show(examples.negatives[0]) if examples.negatives else None
+    return request_messages(studio.method, place, skill, text, positives, negative)
+
+
+async def _judged(  # noqa: PLR0917
+    studio: Studio, place: Place, skill: str, document_id: str, written: Written, judged: Judgement
+) -> Design:
+    """The record of a try, with a hint if its program was accepted. Raises GateUnavailable."""
+    verdict = judged.verdict
+    if verdict.reason is Reason.INFRASTRUCTURE:
+        raise GateUnavailable(verdict.message)
+    program = judged.source or ""
+    hint = await _hint(studio, program, place) if verdict.accepted else Hint(None, 0)
+    cycle, slot, attempt = place
+    return Design(
+        cycle=cycle,
+        slot=slot,
+        attempt=attempt,
+        skill=skill,
+        document_id=document_id,
+        trajectory=written.trajectory,
+        program=program,
+        stage=verdict.stage.value,
+        reason=verdict.reason.value if verdict.reason else "",
+        message=verdict.message,
+        evidence=evidence_text(verdict.evidence),
+        facts=facts_text(verdict.facts),
+        hint=hint.text,
+        hint_tokens=hint.tokens,
+        answer="" if written.tokens else written.text,
+        usage=written.usage + hint.usage,
+    )
+
+
+async def _hint(studio: Studio, program: str, place: Place) -> Hint:
+    """A hint for an accepted program; none where no hinted play would use it (method.md §10)."""
+    if not studio.method.play.hinted_plays:
+        return Hint(None, 0)
+    settings = studio.method.environments
+    there = HintPlace(
+        run_seed=studio.method.seed,
+        settings=settings.hints,
+        template=hint_template_name(studio.method),
+        timeout_seconds=settings.designer.generation_timeout_seconds,
+        policy=studio.policy,
+        endpoint=studio.hinter,
+        keep_end=_keeps_end(studio.method),
+    )
+    return await write_hint(there, program, *place)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from spade_contracts.config import HintConfig
 from spade_contracts.config.sampling import Thinking
-from spade_contracts.engine_api import GenerateRequest
-from spade_trainer.chat import Chat
+from spade_trainer.design.endpoint import Ask
 from spade_trainer.design.hint_prompt import hint_messages, parse_hint
-from spade_trainer.play.episode import Generate
+from spade_trainer.design.prompt import ChatMessage
+from spade_trainer.design.writing import Policy, Written, by_endpoint, by_policy
 from spade_trainer.randomness import Purpose, seed_for
+from spade_trainer.store.designs import NO_USAGE, Usage
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Hint:
 
     text: str | None
     tokens: int
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True)
@@ -26,39 +28,35 @@ class HintPlace:
     run_seed: int
     settings: HintConfig
     template: str
-    policy_version: int
     timeout_seconds: float
-    chat: Chat
-    generate: Generate
+    policy: Policy
+    endpoint: Ask | None = None
+    """Who is asked in place of the policy."""
     keep_end: bool = False
-    """Whether the end token stays in the hint (switch hintEndToken, D1)."""
+    """Whether the end token stays in the policy's hint (switch hintEndToken, D1)."""
 
 
 async def write_hint(place: HintPlace, program: str, *keys: int) -> Hint:
-    """Ask the policy for a hint until one is left after parsing, or the attempts are used up.
+    """Ask for a hint until one is left after parsing, or the attempts are used up.
 
-    keys: cycle, slot, attempt of the program. A program that leaves no room for an answer gets no hint. Hints
-    are written without thinking. Raises InfrastructureFault if the engines fail.
+    keys: cycle, slot, attempt of the program. A program that leaves no room for an answer gets no hint. The policy
+    writes them without thinking. Raises InfrastructureFault if engines or the endpoint fail.
     """
-    prompt = place.chat.prompt(hint_messages(place.template, program), thinking=Thinking.OFF)
-    room = place.chat.context_tokens - len(prompt)
-    tokens = 0
-    for attempt in range(place.settings.attempts if room > 0 else 0):
-        sampling = place.settings.sampling
-        drawn = await place.generate(
-            GenerateRequest(
-                token_ids=tuple(prompt),
-                temperature=sampling.temperature,
-                top_p=sampling.top_p,
-                top_k=sampling.top_k,
-                max_new_tokens=min(sampling.max_new_tokens, room),
-                seed=seed_for(place.run_seed, Purpose.HINT, *keys, attempt),
-                policy_version=place.policy_version,
-            ),
-            place.timeout_seconds,
-        )
-        tokens += len(drawn.token_ids)
-        text = parse_hint(place.chat.decode(drawn.token_ids, keep_end=place.keep_end))
+    messages = hint_messages(place.template, program)
+    prompt = place.policy.chat.prompt(messages, thinking=Thinking.OFF) if place.endpoint is None else []
+    tokens, usage = 0, NO_USAGE
+    for attempt in range(place.settings.attempts if place.policy.room(prompt) > 0 else 0):
+        seed = seed_for(place.run_seed, Purpose.HINT, *keys, attempt)
+        written = await _written(place, messages, prompt, seed)
+        tokens, usage = tokens + written.tokens, usage + written.usage
+        text = parse_hint(written.text)
         if text is not None:
-            return Hint(text, tokens)
-    return Hint(None, tokens)
+            return Hint(text, tokens, usage)
+    return Hint(None, tokens, usage)
+
+
+async def _written(place: HintPlace, messages: list[ChatMessage], prompt: list[int], seed: int) -> Written:
+    if place.endpoint is not None:
+        return await by_endpoint(place.endpoint, messages, place.settings.sampling)
+    sampling, timeout = place.settings.sampling, place.timeout_seconds
+    return await by_policy(place.policy, prompt, sampling, seed=seed, timeout_seconds=timeout, keep_end=place.keep_end)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spade_contracts.config import MethodConfig, VerificationSettings
+from spade_contracts.config.environments import DesignerSource
 from spade_contracts.config.verification import KnownPrograms, OptionalStage
 from spade_contracts.verdicts import Reason, Stage
 from spade_sandbox.verify.novelty import Library
@@ -19,9 +20,11 @@ from spade_trainer.store.objects import Store
 def earlier_programs(store: Store, method: MethodConfig, cycle: int) -> Library | None:
     """All accepted programs of the cycles before, the environment memory's among them, oldest first.
 
-    None if the gate does not ask. Raises ManifestMissing if an earlier cycle is not finished.
+    None if the gate does not ask, or programs come from a pool, which gives them again by design. Raises
+    ManifestMissing if an earlier cycle is not finished.
     """
-    if OptionalStage.NOVELTY not in method.environments.verification.stages:
+    pool = method.environments.designer.source is DesignerSource.POOL
+    if pool or OptionalStage.NOVELTY not in method.environments.verification.stages:
         return None
     library = Library()
     for earlier in range(cycle):

@@ -45,7 +45,8 @@ class Examples:
 
 
 def memory_of(store: Store, method: MethodConfig, cycle: int) -> tuple[Entry, ...]:
-    """The memory that designs of a cycle see: at most `size` entries of earlier cycles, oldest first.
+    """The memory that designs of a cycle see: at most `size` entries of earlier cycles, oldest first. A cycle that
+    played the environments of an earlier one again adds none.
 
     Raises ManifestMissing if an earlier cycle was not played yet.
     """
@@ -54,8 +55,11 @@ def memory_of(store: Store, method: MethodConfig, cycle: int) -> tuple[Entry, ..
     for earlier in range(cycle - 1, -1, -1):
         if len(newest_first) >= size:
             break
+        batch = manifests.read_batch(store, earlier)
+        if batch.kept_from is not None:
+            continue
         first = manifests.read_rollout(store, earlier * method.environments.cycle_length)
-        newest_first += reversed(entries_of(manifests.read_batch(store, earlier), first))
+        newest_first += reversed(entries_of(batch, first))
     return tuple(reversed(newest_first[:size]))
 
 

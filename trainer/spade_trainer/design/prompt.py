@@ -1,9 +1,9 @@
 """The designer's prompt: one corpus document, one skill, one difficulty, and examples from environment memory.
 
-Pure functions: what is asked for depends on nothing but the arguments. Source: method.md §2.1, §2.2, §2.8.
+Pure functions: what is asked for depends on nothing but the arguments. Source: method.md §2.1, §2.2, §2.4, §2.5, §2.8.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -40,31 +40,42 @@ class MemoryExample:
 class DesignTemplate:
     """The wording of a designer prompt, one field a section of its file.
 
-    memory_code_characters: how much of a positive example's program is shown.
+    user: the request with a document; empty in a template that never has one. user_without_document: without one.
+    memory_code_characters: how much of a positive example's program is shown. more: what single prompts have besides:
+    a worked example, or the extent of a task by difficulty.
     """
 
     name: str
     system: str | None
     user: str
+    user_without_document: str
     positives: str
     positive: str
     negative: str
     memory_code_characters: int
+    more: Mapping[str, str]
 
 
 def load_design_template(name: str) -> DesignTemplate:
-    """The template `games_full` (all demands of method.md §2.2) or `games_compact` (few words, for very small models).
+    """A template by name: DOMAIN_full makes every demand, DOMAIN_compact is for very small models.
 
-    Raises FileNotFoundError for another name and KeyError if the file lacks a section."""
+    DOMAIN is `games` (method.md §2.2), `tools` (§2.5, several instructions), or, of designers without a corpus,
+    `games_sparse` (§2.4) and `tools_single` (§2.5, one task). What stands in a section `contract` is shared by the
+    requests with and without a document. Raises FileNotFoundError for another name and KeyError if the file lacks a
+    section.
+    """
     text = load_sections(PACKAGE, name)
+    contract = text.get("contract", "")
     return DesignTemplate(
         name=name,
         system=text.get("system"),
-        user=text["user"],
+        user=text.get("user", "").replace("$contract", contract),
+        user_without_document=text["user without document"].replace("$contract", contract),
         positives=text["positives"],
         positive=text["positive"],
         negative=text["negative"],
         memory_code_characters=int(text["memory code characters"]),
+        more={title: body for title, body in text.items() if title == "example" or title.startswith("extent ")},
     )
 
 
@@ -73,19 +84,25 @@ def designer_messages(  # noqa: PLR0917
     skill: str,
     skill_description: str,
     difficulty: str,
-    document: str,
+    document: str | None,
     positives: Sequence[MemoryExample],
     negative: MemoryExample | None,
+    *,
+    more: Mapping[str, str] | None = None,
+    with_system: bool = True,
 ) -> list[ChatMessage]:
     """The messages that ask a designer for one environment program.
 
-    document: one corpus document, already cut to the run's limit in words. positives: examples that taught well, best
-    first. negative: one that was too easy or too hard, or None. Memory follows the request, as in method.md §2.8.
+    document: one corpus document, already cut to the run's limit in words; None: the designer gets none. positives:
+    examples that taught well, best first. negative: one that was too easy or too hard, or None. Memory follows the
+    request, as in method.md §2.8. more: values of further placeholders. with_system: whether the system message that
+    the template may have is sent.
     """
     request = fill(
-        template.user,
+        template.user_without_document if document is None else template.user,
         {
-            "document": document.strip(),
+            **(more or {}),
+            "document": (document or "").strip(),
             "skill": skill,
             "skill_description": skill_description,
             "difficulty": difficulty,
@@ -99,7 +116,7 @@ def designer_messages(  # noqa: PLR0917
     if negative is not None:
         parts.append(_negative(template, negative))
     messages: list[ChatMessage] = []
-    if template.system is not None:
+    if with_system and template.system is not None:
         messages.append({"role": "system", "content": template.system})
     messages.append({"role": "user", "content": "\n".join(parts)})
     return messages

@@ -1,6 +1,9 @@
-"""The skills of the games domain: the words that a designer prompt gets to see (method.md §2.10)."""
+"""The skills of both domains: the words that a designer prompt gets to see (method.md §2.10)."""
 
 from dataclasses import dataclass
+
+from spade_contracts.config.environments import Domain
+from spade_contracts.config.skills import same_skill
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,26 @@ SPARE_GAME_SKILLS: tuple[Skill, ...] = (
 )
 """Known to the method but in no recipe."""
 
+TOOL_SKILLS: tuple[Skill, ...] = (
+    Skill("API Orchestration", "workflow", "chaining calls that change state, each with what earlier ones returned"),
+    Skill("Data Retrieval", "lookup", "finding out by queries what is meant, and then acting on exactly that"),
+    Skill("State Modification", "workflow", "making changes each of which depends on the state before it"),
+    Skill("Error Recovery", "robustness", "noticing failures, verifying what happened, and trying again another way"),
+    Skill("Tool Selection", "judgement", "choosing the tool that fits the present state among similar ones"),
+    Skill("Multi-Step Workflows", "workflow", "carrying out ordered steps that depend on earlier results"),
+)
+"""The six skills of the tools recipe, in launcher order. Example tasks of each are in templates/tools_skills.txt."""
+
+
+def skill_named(domain: Domain, name: str) -> Skill:
+    """The skill of that name; underscores count as spaces. Raises KeyError with the known names for another one."""
+    all_of_it = TOOL_SKILLS if domain is Domain.TOOLS else GAME_SKILLS + SPARE_GAME_SKILLS
+    known = {skill.name: skill for skill in all_of_it}
+    if same_skill(name) not in known:
+        raise KeyError(f"unknown skill {name!r}; known: {', '.join(known)}")
+    return known[same_skill(name)]
+
 
 def game_skill(name: str) -> Skill:
-    """The skill of that name; underscores count as spaces. Raises KeyError with the known names for another one."""
-    known = {skill.name: skill for skill in GAME_SKILLS + SPARE_GAME_SKILLS}
-    wanted = name.replace("_", " ")
-    if wanted not in known:
-        raise KeyError(f"unknown skill {name!r}; known: {', '.join(known)}")
-    return known[wanted]
+    """The same of the games domain."""
+    return skill_named(Domain.GAMES, name)

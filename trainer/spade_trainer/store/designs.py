@@ -28,6 +28,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What endpoints were asked for and what that cost. Tokens are those that their answers name; 0 where none did."""
+
+    requests: int = 0
+    """Requests, failed ones included."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    """By the prices of the settings, in their currency."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cost + other.cost,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True)
 class Design:
     """One try of one slot."""
 
@@ -54,6 +77,10 @@ class Design:
     """Hint of an accepted program, or None when none could be written."""
     hint_tokens: int
     """Tokens drawn for the hint; they are never trained (method.md §3)."""
+    answer: str = ""
+    """The answer as text where another model than the policy wrote it, so that it has no tokens."""
+    usage: Usage = NO_USAGE
+    """What endpoints were asked for this try, hint included."""
 
     @property
     def accepted(self) -> bool:
@@ -98,6 +125,11 @@ def columns() -> "pa.Schema":
             ("facts", pa.string()),
             ("hint", pa.string()),
             ("hint_tokens", pa.int32()),
+            ("answer", pa.string()),
+            ("endpoint_requests", pa.int32()),
+            ("endpoint_prompt_tokens", pa.int64()),
+            ("endpoint_completion_tokens", pa.int64()),
+            ("endpoint_cost", pa.float64()),
         ]
     )
 
@@ -106,7 +138,8 @@ def verdict_columns() -> "pa.Schema":
     """The Parquet schema of verdicts: what people ask of designs without their tokens."""
     import pyarrow as pa
 
-    unwanted = {name for name, _ in trajectory_columns()} | {"program", "hint", "hint_tokens"}
+    unwanted = {name for name, _ in trajectory_columns()} | {"program", "hint", "hint_tokens", "answer"}
+    unwanted |= {name for name in columns().names if name.startswith("endpoint_")}
     return pa.schema([field for field in columns() if field.name not in unwanted])
 
 
@@ -167,6 +200,11 @@ def _row(design: Design) -> dict[str, Any]:
         "facts": design.facts,
         "hint": design.hint,
         "hint_tokens": design.hint_tokens,
+        "answer": design.answer,
+        "endpoint_requests": design.usage.requests,
+        "endpoint_prompt_tokens": design.usage.prompt_tokens,
+        "endpoint_completion_tokens": design.usage.completion_tokens,
+        "endpoint_cost": design.usage.cost,
     }
 
 
@@ -187,4 +225,11 @@ def _design(row: dict[str, Any]) -> Design:
         facts=row["facts"],
         hint=row["hint"],
         hint_tokens=row["hint_tokens"],
+        answer=row["answer"],
+        usage=Usage(
+            requests=row["endpoint_requests"],
+            prompt_tokens=row["endpoint_prompt_tokens"],
+            completion_tokens=row["endpoint_completion_tokens"],
+            cost=row["endpoint_cost"],
+        ),
     )

@@ -9,37 +9,30 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AsyncExitStack
 from typing import TypeVar
 
-from spade_contracts.config import MethodConfig
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
 from spade_contracts.verdicts import Verdict
-from spade_sandbox.client import SandboxPool
-from spade_sandbox.verify import GateContext, Judgement, canaries, verify
+from spade_sandbox.verify import canaries
 from spade_sandbox.verify.canaries import Canary, Sighting
-from spade_sandbox.verify.contamination import load_index
-from spade_sandbox.verify.judge import Judge as ModelJudge
 from spade_sandbox.verify.judge import judge_of
-from spade_trainer.chat import load_chat
 from spade_trainer.design.canaries import canaries_of, mixed
 from spade_trainer.design.compose import compose_batch, finished_parts
-from spade_trainer.design.corpus import load_corpus
-from spade_trainer.design.designer import GateUnavailable, Judge, Studio, design_slot
-from spade_trainer.design.known import earlier_programs
-from spade_trainer.design.memory import memory_of, shown
+from spade_trainer.design.designer import GateUnavailable, design_slot
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
-from spade_trainer.store.designs import Design, read_designs, read_part, write_designs
+from spade_trainer.store.designs import NO_USAGE, Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
-from spade_trainer.store.policies import policy_files
 from spade_trainer.workers.counts import bounded
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
 from spade_trainer.workers.progress import Progress
 from spade_trainer.workers.servers import servers
+from spade_trainer.workers.studio import gate_of, studio_of
 from spade_trainer.workers.surroundings import Surroundings
 
 ATTEMPTS = 3
@@ -108,28 +101,20 @@ async def _design(
     """Design these slots and try the gate on these canaries, all at once; each slot's part is written as it ends."""
     method = manifests.read_run(store).method
     sightings: list[Sighting] = []
-    async with (
-        servers(task, around, progress, figures) as (engines, sandboxes),
-        judge_of(method.environments.verification, around.judge_key) as model,
-    ):
-        gate = await _gate(store, method, task.cycle, sandboxes, model)
-        judge_canary = gate(max(method.play.max_turns, canaries.TURNS))
-        studio = Studio(
-            method=method,
-            cycle=task.cycle,
-            policy_version=task.policy_version,
-            chat=load_chat(policy_files(store, task.policy_version)),
-            generate=engines.generate,
-            judge=gate(method.play.max_turns),
-            documents=load_corpus(method.environments.corpus.uri),
-            memory=memory_of(store, method, task.cycle),
-            show=lambda entry: shown(store, entry, method.environments.memory),
+    async with AsyncExitStack() as stack:
+        engines, sandboxes = await stack.enter_async_context(servers(task, around, progress, figures))
+        model = await stack.enter_async_context(judge_of(method.environments.verification, around.judge_key))
+        gate = await gate_of(store, method, task.cycle, sandboxes, model)
+        judge_canary, _ = gate(max(method.play.max_turns, canaries.TURNS))
+        studio = await stack.enter_async_context(
+            studio_of(task, around, store, method=method, engines=engines, gate=gate, figures=figures)
         )
 
         async def designed(slot: int) -> None:
             designs = await _patiently(lambda: design_slot(studio, slot))
             write_designs(store, task.cycle, slot, task.attempt, designs)
             figures.program_drawn(_tokens(designs))
+            figures.endpoint_used(sum((one.usage for one in designs), NO_USAGE))
             progress.done += 1
 
         async def tried(canary: Canary, text: str) -> None:
@@ -151,26 +136,6 @@ async def _design(
         finally:
             if len(sightings) == len(untried) or any(one.false_accept for one in sightings):
                 _kept(store, task, sightings)
-
-
-async def _gate(
-    store: Store, method: MethodConfig, cycle: int, pool: SandboxPool, model: ModelJudge | None
-) -> Callable[[int], Judge]:
-    """The gate of this cycle, for episodes of so many turns. Programs and canaries go through the same call."""
-    settings = method.environments.verification
-    known = await asyncio.to_thread(earlier_programs, store, method, cycle)
-    index = await asyncio.to_thread(load_index, settings.contamination.lists, settings.contamination.words)
-
-    def within(max_turns: int) -> Judge:
-        async def judge(answer: str, names: tuple[str, ...]) -> Judgement:
-            context = GateContext(max_turns=max_turns, documents=names, known=known, contamination=index, judge=model)
-            return await verify(
-                answer, pool, method.limits, settings=settings, domain=method.environments.domain, context=context
-            )
-
-        return judge
-
-    return within
 
 
 async def _patiently(do: Callable[[], Awaitable[Done]]) -> Done:
@@ -208,7 +173,9 @@ def _summary(
         cycle=task.cycle,
         requested=manifest.requested,
         attempts=manifest.attempts,
-        accepted=len(manifest.environments),
+        accepted=len(manifest.environments) if manifest.kept_from is None else 0,
+        kept=len(manifest.environments) if manifest.kept_from is not None else 0,
+        kept_from=manifest.kept_from,
         rejected=bounded(manifest.rejected),
         canaries=manifest.canaries,
         seconds=round(time.monotonic() - started, 3),

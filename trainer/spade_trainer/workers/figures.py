@@ -8,10 +8,13 @@ from spade_contracts.metrics import metric
 from spade_contracts.statuses import Outcome
 from spade_sandbox.client import OUTCOMES, PoolStats
 from spade_trainer.assembly import SampleRole
+from spade_trainer.design.endpoint import RequestResult
 from spade_trainer.play.tokens import PrefixCheck
+from spade_trainer.store.designs import Usage
 from spade_trainer.store.episodes import Episode
 
 SESSION_STATES = ("open", "wanted")
+ENDPOINT_ROLES = ("designer", "hints")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,9 @@ class Figures:
 
     registry: CollectorRegistry
     episode_return: Histogram
+    endpoint_cost: Counter
+    endpoint_requests: Counter
+    endpoint_tokens: Counter
     episodes: Counter
     prefix_checks: Counter
     sessions: Gauge
@@ -39,6 +45,16 @@ class Figures:
     def program_drawn(self, tokens: int) -> None:
         """Count the tokens of a designer's answers and hints."""
         self.tokens.labels(SampleRole.DESIGNER.value).inc(tokens)
+
+    def endpoint_asked(self, role: str, result: RequestResult) -> None:
+        """Count a request to an endpoint; role: one of ENDPOINT_ROLES."""
+        self.endpoint_requests.labels(role, result.value).inc()
+
+    def endpoint_used(self, usage: Usage) -> None:
+        """Count what endpoints say that they read and wrote, and what it cost."""
+        self.endpoint_tokens.labels("prompt").inc(usage.prompt_tokens)
+        self.endpoint_tokens.labels("completion").inc(usage.completion_tokens)
+        self.endpoint_cost.inc(usage.cost)
 
     def session_ended(self, outcome: str) -> None:
         """Count a sandbox session."""
@@ -71,6 +87,9 @@ def new_figures() -> Figures:
     figures = Figures(
         registry=registry,
         episode_return=histogram("spade_episode_return"),
+        endpoint_cost=counter("spade_endpoint_cost_total"),
+        endpoint_requests=counter("spade_endpoint_requests_total"),
+        endpoint_tokens=counter("spade_endpoint_tokens_total"),
         episodes=counter("spade_worker_episodes_total"),
         prefix_checks=counter("spade_worker_prefix_checks_total"),
         sessions=Gauge(sessions.name, sessions.help, sessions.labels, registry=registry),
@@ -84,6 +103,11 @@ def new_figures() -> Figures:
             figures.episodes.labels(outcome.value, label(hinted))
     for check in PrefixCheck:
         figures.prefix_checks.labels(check.value)
+    for asker in ENDPOINT_ROLES:
+        for result in RequestResult:
+            figures.endpoint_requests.labels(asker, result.value)
+    for kind in ("prompt", "completion"):
+        figures.endpoint_tokens.labels(kind)
     for ended in OUTCOMES:
         figures.sessions_ended.labels(ended)
     for role in SampleRole:

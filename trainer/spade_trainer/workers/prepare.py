@@ -6,13 +6,17 @@ What is wrong with the run is a result (`accepted: false` with a reason); what i
 import errno
 import uuid
 
+from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import DesignerSource
 from spade_contracts.errors import InvalidInput, StorageConflict
 from spade_contracts.manifests import RunManifest
 from spade_contracts.resources import Reason
 from spade_contracts.statuses import PrepareResult
 from spade_contracts.tasks import PrepareTask
-from spade_trainer.design.corpus import CorpusNotFound, load_corpus
-from spade_trainer.design.skills import game_skill
+from spade_trainer.design.corpus_files import CorpusNotFound
+from spade_trainer.design.corpus_index import Corpus, CorpusIndex, index_corpus, open_corpus, write_index
+from spade_trainer.design.pool import PoolNotFound, read_pool
+from spade_trainer.design.skills import skill_named
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, create, local_path, open_store, remove
 from spade_trainer.store.room import storage_full
@@ -57,20 +61,24 @@ def _prepared(task: PrepareTask) -> PrepareResult:
         versions={"numbers": NUMBERS_VERSION},
     )
     _check_conflict(store, manifest, present)
-    documents = _checked_corpus(task.method.environments.corpus.uri)
-    _check_skills(task.method.environments.skills)
+    corpus = _checked_corpus(store, task.method, present)
+    _check_pool(task.method)
+    _check_skills(task.method)
     # Of a run that is prepared, policy 0 is asked: what it was copied from may be gone by now.
     folder = start.folder or local_path(store, layout.policy_folder(0))
     check_prompts(start.model_uri, task.method)
     figures = check_model(folder, task.method)
     policy = install_model(folder, store, start.files)
     if present is None:
+        if corpus is not None:
+            write_index(store, corpus)
         manifests.write(store, manifests.run_path(), manifest)
     return PrepareResult(
         accepted=True,
         model_parameters=policy.parameters,
         model_experts=figures.experts,
-        corpus_documents=documents,
+        corpus_documents=int(corpus.places.size) if corpus is not None else 0,
+        corpus_left_out=dict(corpus.left_out) if corpus is not None else {},
     )
 
 
@@ -132,20 +140,41 @@ def _check_conflict(store: Store, manifest: RunManifest, present: RunManifest | 
         )
 
 
-def _checked_corpus(uri: str) -> int:
-    """Number of documents in the corpus."""
+def _checked_corpus(store: Store, method: MethodConfig, present: RunManifest | None) -> CorpusIndex | None:
+    """The corpus' index; None for a run that has none. Of a run that is prepared, the index in run storage counts."""
+    settings = method.environments.corpus
+    if not settings.uri or method.environments.designer.source is DesignerSource.POOL:
+        return None
     try:
-        return len(load_corpus(uri))
+        if present is None:
+            return index_corpus(settings)
+        corpus = open_corpus(store, settings)
     except CorpusNotFound as error:
         raise Refused(Reason.CORPUS_NOT_FOUND, error.where, str(error)) from error
     except InvalidInput as error:
         raise Refused(Reason.CORPUS_INVALID, error.where, str(error)) from error
+    return corpus.index if isinstance(corpus, Corpus) else None
 
 
-def _check_skills(skills: tuple[str, ...]) -> None:
+def _check_pool(method: MethodConfig) -> None:
+    """Refuse a pool that is not there, or is not the one that the run names."""
+    designer = method.environments.designer
+    if designer.source is not DesignerSource.POOL:
+        return
+    try:
+        read_pool(designer.pool)
+    except PoolNotFound as error:
+        raise Refused(Reason.POOL_NOT_FOUND, error.where, str(error)) from error
+    except InvalidInput as error:
+        raise Refused(Reason.POOL_CHANGED, error.where, str(error)) from error
+
+
+def _check_skills(method: MethodConfig) -> None:
     """Refuse a skill that no prompt can speak of."""
-    for name in skills:
+    if method.environments.designer.source is DesignerSource.POOL:
+        return
+    for name in method.environments.skills:
         try:
-            game_skill(name)
+            skill_named(method.environments.domain, name)
         except KeyError as error:
             raise Refused(Reason.INVALID_SPEC, "environments.skills", str(error.args[0])) from error

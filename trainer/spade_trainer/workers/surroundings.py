@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.ports import WORKER_STATUS
-from spade_contracts.tasks import JUDGE_KEY, TASK_PATH, TOKENS_PATH, Task
+from spade_contracts.tasks import DESIGNER_KEY, HINTS_KEY, JUDGE_KEY, TASK_PATH, TOKENS_PATH, Task
 from spade_contracts.tokens import Door
 
 TERMINATION_LOG = "/dev/termination-log"
@@ -32,6 +32,10 @@ class Surroundings:
     status_port: int = WORKER_STATUS
     judge_key: str | None = field(default=None, repr=False)
     """Key of the model judge's endpoint, if it wants one."""
+    designer_key: str | None = field(default=None, repr=False)
+    """Key of the endpoint that designs, if it wants one."""
+    hints_key: str | None = field(default=None, repr=False)
+    """Key of the endpoint that writes hints, if it wants one."""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Surroundings:
@@ -40,6 +44,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Surrounding
         termination_log=Path(environment.get("SPADE_TERMINATION_LOG", TERMINATION_LOG)),
         index=int(environment.get("JOB_COMPLETION_INDEX", "0")),
         judge_key=environment.get(JUDGE_KEY),
+        designer_key=environment.get(DESIGNER_KEY),
+        hints_key=environment.get(HINTS_KEY),
     )
 
 

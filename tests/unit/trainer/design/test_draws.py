@@ -1,6 +1,5 @@
-"""Skills, documents and examples are drawn as the reference draws them, from generators that are handed in."""
+"""Skills and examples are drawn as the reference draws them, from generators that are handed in."""
 
-import json
 import random
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from hypothesis import strategies as st
 from tests.unit.trainer.builders import design, method, write_cycle, write_rollout
 
 from spade_contracts.config import MemoryConfig
-from spade_contracts.errors import InvalidInput
-from spade_trainer.design.corpus import CorpusNotFound, draw_document, load_corpus, parse_corpus, shortened
 from spade_trainer.design.draws import Choose, keyed
 from spade_trainer.design.memory import Entry, draw_examples, entries_of, memory_of, shown
 from spade_trainer.design.rotation import active_skills, skill_of
@@ -118,35 +115,32 @@ def test_retired_environments_are_no_examples(tmp_path: Path) -> None:
     assert entries_of(batch, retired) == []
 
 
-def v18_lines() -> list[str]:
-    lines = [json.dumps({"text": f"t{number}"}) for number in range(50)]
-    lines += ["", "{bad", json.dumps({"text": ""}), json.dumps([1])]
-    return [*lines, json.dumps({"orig_doc": "A B C D", "text": "zz", "source": "w"})]
+def test_v17_snippets_are_the_beginning_of_a_program(tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    write_cycle(store, 0, [design(0, 0, "A", "0123456789abc")])
+    write_rollout(store, 0, 0, {"c0000-s000": (1.0,)})
+    (entry,) = memory_of(store, method(), 1)
+    assert shown(store, entry, SETTINGS).code == "0123456789"
 
 
-def test_v18_documents_are_read_and_drawn() -> None:
-    documents = tuple(parse_corpus(v18_lines()))
-    assert len(documents) == 51
-    choose = python_random(random.Random(42))
-    assert [draw_document(documents, choose).id for _ in range(6)] == ["40", "7", "1", "47", "17", "15"]
-    assert shortened(documents[-1].text, 3) == "A B C\n[Document truncated at ~3 words]"
-    assert shortened(documents[-1].text, 4) == "A B C D"
-    assert documents[-1].metadata == {"source": "w"}
+def test_v17_edges_of_the_middling_band_count_and_those_of_the_extremes_do_not() -> None:
+    rates = (0.0, 0.09, 0.1, 0.14, 0.15, 0.85, 0.86, 0.9, 0.91, 1.0)
+    memory = [entry(number, rate, 0.0) for number, rate in enumerate(rates)]
+    wide = SETTINGS.model_copy(update={"positives": 10, "negatives": 10})
+    examples = draw_examples(memory, "A", wide, python_random(random.Random(0)))
+    assert {e.win_rate for e in examples.positives} == {0.15, 0.85}
+    assert {e.win_rate for e in examples.negatives} == {0.0, 0.09, 0.91, 1.0}
 
 
-def test_a_corpus_is_read_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text("\n".join(v18_lines()))
-    assert len(load_corpus((tmp_path / "corpus.jsonl").as_uri())) == 51
-
-
-def test_a_corpus_that_is_not_there_or_empty_is_refused(tmp_path: Path) -> None:
-    for missing in ((tmp_path / "none.jsonl").as_uri(), "package:none", "package:../design/prompt"):
-        with pytest.raises(CorpusNotFound):
-            load_corpus(missing)
-    (tmp_path / "empty.jsonl").write_text("\n\n")
-    for useless in ((tmp_path / "empty.jsonl").as_uri(), "s3://bucket/corpus"):
-        with pytest.raises(InvalidInput):
-            load_corpus(useless)
+def test_without_hinted_plays_positives_are_the_oldest_middling_ones() -> None:
+    """All regrets are 0 then, so the order of age decides (method.md §10, learning potential)."""
+    memory = [entry(number, 0.5, 0.0) for number in range(30)]
+    drawn = {
+        e.file
+        for seed in range(200)
+        for e in draw_examples(memory, "A", SETTINGS, python_random(random.Random(seed))).positives
+    }
+    assert drawn == {f"game-{number}" for number in range(10)}
 
 
 @given(st.integers(0, 99), st.integers(1, 50), st.data())

@@ -143,7 +143,7 @@ async def test_examples_give_way_where_the_context_is_too_small(tmp_path: Path) 
     assert "OldEnv" not in chat.tokenizer.decode(one.trajectory.token_ids.tolist())
     assert len(one.trajectory.token_ids) <= 530
     tiny = load_chat(write_byte_model(tmp_path / "tiny", context_tokens=200))
-    with pytest.raises(InvalidInput, match="maxWords"):
+    with pytest.raises(InvalidInput, match="Write Compact"):
         await design_slot(studio(tiny, judging(accepted()), **compact), 0)
 
 
