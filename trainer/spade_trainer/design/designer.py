@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.sampling import Thinking
-from spade_contracts.config.switches import DesignerThinking, HintEndToken
+from spade_contracts.config.switches import DesignerThinking, HintEnding
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason
@@ -153,7 +153,7 @@ async def _answer(studio: Studio, prompt: Sequence[int], place: tuple[int, int, 
 
 def _keeps_end(method: MethodConfig) -> bool:
     """Whether hints keep their end token: the reference strips it only where it thinks (D1)."""
-    kept = method.switches.hint_end_token is HintEndToken.KEPT
+    kept = method.switches.hint_ending is HintEnding.KEPT
     return kept and method.environments.designer.thinking is Thinking.OFF
 
 

@@ -31,7 +31,7 @@ class HintPlace:
     chat: Chat
     generate: Generate
     keep_end: bool = False
-    """Whether the end token stays in the hint (switch hintEndToken, D1)."""
+    """Whether the end token stays in the hint (switch hintEnding, D1)."""
 
 
 async def write_hint(place: HintPlace, program: str, *keys: int) -> Hint:
