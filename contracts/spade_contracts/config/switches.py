@@ -41,7 +41,7 @@ class BoxedAction(StrEnum):
     FIRST = "First"
 
 
-class HintEndToken(StrEnum):
+class HintEnding(StrEnum):
     """D1: whether a hint loses the end token that it was drawn with, or ends the user's turn in mid-prompt with it."""
 
     STRIPPED = "Stripped"
@@ -183,7 +183,7 @@ class Switches(Document):
     """D16: who pays when a program crashes in play."""
     failed_hinted_plays: FailedHintedPlays
     """D3: whether failed hinted plays are dropped like unhinted ones, or count as return 0."""
-    hint_end_token: HintEndToken
+    hint_ending: HintEnding
     """D1: whether a hint loses its end token, or ends the user's turn in mid-prompt with it."""
     hinted_plays: HintedPlays
     """D3, D1: whether hinted plays are played like unhinted ones, or with the reference's omissions."""

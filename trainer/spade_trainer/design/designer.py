@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.sampling import Thinking
-from spade_contracts.config.switches import DesignerThinking, HintEndToken
+from spade_contracts.config.switches import DesignerThinking, HintEnding
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason
 from spade_sandbox.verify import Judgement
@@ -148,7 +148,7 @@ def designer_thinking(method: MethodConfig) -> Thinking:
 
 def _keeps_end(method: MethodConfig) -> bool:
     """Whether hints keep their end token: the reference strips it only where it thinks (D1)."""
-    kept = method.switches.hint_end_token is HintEndToken.KEPT
+    kept = method.switches.hint_ending is HintEnding.KEPT
     return kept and method.environments.designer.thinking is Thinking.OFF
 
 

@@ -33,7 +33,7 @@ class HintPlace:
     endpoint: Ask | None = None
     """Who is asked in place of the policy."""
     keep_end: bool = False
-    """Whether the end token stays in the policy's hint (switch hintEndToken, D1)."""
+    """Whether the end token stays in the policy's hint (switch hintEnding, D1)."""
 
 
 async def write_hint(place: HintPlace, program: str, *keys: int) -> Hint:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.switches import EnvironmentFaultCredit, HintEndToken
+from spade_contracts.config.switches import EnvironmentFaultCredit, HintEnding
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.statuses import Outcome
@@ -187,7 +187,7 @@ async def _opened(table: Table, plan: EpisodePlan, course: Course, session: Sess
 
 def _hinted(table: Table, opening: str, hint: str, template: str) -> str:
     """The first observation with its hint. A hint that kept its end token ends the user's turn with it (D1)."""
-    if not hint.endswith(TURN_END) or table.method.switches.hint_end_token is HintEndToken.STRIPPED:
+    if not hint.endswith(TURN_END) or table.method.switches.hint_ending is HintEnding.STRIPPED:
         return with_hint(opening, hint, template)
     chat = table.chat
     kept = chat.harmless(hint.removesuffix(TURN_END)) + TURN_END
