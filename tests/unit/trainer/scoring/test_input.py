@@ -1,0 +1,116 @@
+"""What is wrong in a file is told with its JSON path, and nothing else happens."""
+
+import json
+
+import pytest
+
+from spade_contracts.errors import InvalidInput
+from spade_trainer.scoring.tool import MAX_BYTES, Kind, scored, scored_file
+
+PAPER = {"profile": "Paper", "environments": [], "samples": []}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "where", "says"),
+    [
+        (Kind.WINDOW, "[1", "$", "is no JSON"),
+        (Kind.WINDOW, "[]", "$", "is no JSON object"),
+        (Kind.WINDOW, "[" * 100_000, "$", "is nested too deeply"),
+        (Kind.WINDOW, "{}", "$.environments", "Field required"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": [[NaN]]}]}', "$", "NaN is no number"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": [[1e999]]}]}', "$.environments[0].unhinted[0][0]", ""),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": [["1"]]}]}', "$.environments[0].unhinted[0][0]", ""),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": [[true]]}]}', "$.environments[0].unhinted[0][0]", ""),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": 3}]}', "$.environments[0].unhinted", "is neither"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": {"-1": []}}]}', "$.environments[0]", "whole numbers"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "hinted": [1], "hintReturn": 1}]}', "$.environments[0]", "one of"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "hintReturn": 1}]}', "$.environments[0].hintReturn", "be paired"),
+        (Kind.WINDOW, '{"environments": [{"id": "a"}, {"id": "a"}]}', "$.environments[1].id", "there twice"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhintd": []}]}', "$.environments[0].unhintd", "not permitted"),
+        (Kind.WINDOW, '{"profile": "Papr", "environments": []}', "$.profile", "'Paper'"),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"variant": "LP"}}}',
+            "$.settings.rewards.variant",
+            "",
+        ),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"plateau": {"low": 0.9}}}}',
+            "$.settings.rewards.plateau",
+            "write the smaller value as low",
+        ),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"learningPotential": {"slow": 1}}}}',
+            "$.settings.rewards.learningPotential",
+            "is not below fast",
+        ),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"delayCycles": 0}}}',
+            "$.settings.rewards",
+            "whole",
+        ),
+        (Kind.BATCH, '{"environments": [{"id": "g", "episodes": [1, true]}]}', "$.environments[0].episodes[1]", ""),
+        (
+            Kind.BATCH,
+            '{"environments": [{"id": "g", "episodes": [{"return": "1"}]}]}',
+            "$.environments[0].episodes[0].return",
+            "",
+        ),
+        (Kind.BATCH, '{"environments": [], "designers": [{"id": "d"}]}', "$.designers[0].reward", "Field required"),
+        (Kind.LOSS, '{"samples": [{}]}', "$.samples[0].train", "is missing"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "rollout": [0, 0]}]}', "$.samples[0].rollout", "2 entries, but train"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "advantage": [0, 0]}]}', "$.samples[0].advantage", "2 entries"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "mask": [2]}]}', "$.samples[0].mask[0]", "none of 1, 0"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "values": [1]}]}', "$.samples[0].values", "leave the others out"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "old": [1], "ratios": [1]}]}', "$.samples[0].ratios", "one of them"),
+        (Kind.LOSS, '{"samples": [], "batchDenominator": 0}', "$.batchDenominator", "greater than 0"),
+        (
+            Kind.LOSS,
+            '{"samples": [{"train": [0], "old": [-999], "advantage": -1e9}]}',
+            "$",
+            "infinite or no number",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_path(kind: Kind, text: str, where: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        scored(kind, text)
+    assert caught.value.where == where
+    assert says in str(caught.value)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(InvalidInput, match=r"Also wrong: \$\.environments\[1\]\.id"):
+        scored(Kind.WINDOW, '{"environments": [{"id": 1}, {"id": 2}]}')
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"/nowhere\.json: cannot be read"):
+        scored_file(Kind.WINDOW, "/nowhere.json")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("scores") / "x.json"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match="no UTF-8"):
+        scored_file(Kind.WINDOW, str(path))
+
+
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("scores") / "x.json"
+    with path.open("wb") as sparse:
+        sparse.truncate(MAX_BYTES + 1)
+    with pytest.raises(InvalidInput, match="is larger than 256 MiB"):
+        scored_file(Kind.WINDOW, str(path))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_nothing_has_a_score_too(kind: Kind) -> None:
+    document = {key: PAPER[key] for key in ("profile", "samples" if kind is Kind.LOSS else "environments")}
+    found = json.loads(scored(kind, json.dumps(document)))
+    assert found["profile"] == "Paper"
+    assert found.get("loss", 0) == 0
+    assert found.get("scale", 1) == 1
