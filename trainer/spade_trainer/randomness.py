@@ -32,6 +32,8 @@ class Purpose(StrEnum):
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
+    FAMILY = "family"
+    """Level of a procedural family's problem: cycle, slot."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

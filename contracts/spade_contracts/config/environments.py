@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
+from spade_contracts.config.families import FamiliesConfig
 from spade_contracts.config.sampling import SamplingConfig
 from spade_contracts.config.verification import VerificationSettings
 
@@ -36,9 +37,21 @@ class Difficulty(StrEnum):
     HARD = "hard"
 
 
+class DesignerSource(StrEnum):
+    """Who writes the programs of a cycle."""
+
+    POLICY = "Policy"
+    """The policy itself; its answers are trained."""
+    FAMILIES = "Families"
+    """Nobody: procedural families of ours, by `families` (method.md §10). Their programs are shipped with us, so the
+    gate is not asked in the run; no designer sample is trained and no hint is written."""
+
+
 class DesignerConfig(Document):
     """How the designer is sampled and how often a slot is tried."""
 
+    source: DesignerSource
+    """Who writes the programs."""
     sampling: SamplingConfig
     """Sampling of the designer's answers."""
     prompt_template: PromptTemplate
@@ -104,5 +117,7 @@ class EnvironmentsConfig(Document):
     """Environment memory."""
     corpus: CorpusConfig
     """Grounding documents."""
+    families: FamiliesConfig
+    """Procedural families of designer source Families."""
     verification: VerificationSettings
     """The gate."""

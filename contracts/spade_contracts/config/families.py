@@ -56,13 +56,23 @@ class FamiliesConfig(Document):
     answer the same problem.
     """
 
-    names: tuple[Family, ...] = Field(default=ALL_FAMILIES, min_length=1, max_length=16)
+    names: tuple[Family, ...] = Field(min_length=1, max_length=16)
     """Families of a run, by slot; environments.perCycle is their number."""
-    window: int = Field(default=4, ge=1, le=MAX_DIFFICULTY + 1)
+    window: int = Field(ge=1, le=MAX_DIFFICULTY + 1)
     """Levels that a problem may have: the top level and those below it, down to 0."""
-    attempts: int = Field(default=128, ge=1, le=100_000)
+    attempts: int = Field(ge=1, le=100_000)
     """Plays at the top level, over rollouts, after which the top level is looked at; then counting begins anew."""
-    success: float = Field(default=0.9, gt=0, le=1)
+    success: float = Field(gt=0, le=1)
     """Share of them that must be right for the top level to rise by one."""
-    top: int = Field(default=MAX_DIFFICULTY, ge=0, le=MAX_DIFFICULTY)
+    top: int = Field(ge=0, le=MAX_DIFFICULTY)
     """The top level rises no further. It begins at 0."""
+
+    def check(self, per_cycle: int) -> None:
+        """Raise ValueError unless every slot of a cycle has a family of its own."""
+        if len(set(self.names)) != len(self.names):
+            raise ValueError("environments.families.names names a family twice; name each once")
+        if per_cycle != len(self.names):
+            raise ValueError(
+                f"environments.perCycle ({per_cycle}) is not the number of families ({len(self.names)}); write "
+                f"perCycle: {len(self.names)}, or name other families"
+            )

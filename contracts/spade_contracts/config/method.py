@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from spade_contracts.base import Document
-from spade_contracts.config.environments import EnvironmentsConfig
+from spade_contracts.config.environments import DesignerSource, Domain, EnvironmentsConfig
 from spade_contracts.config.learner import LearnerConfig
 from spade_contracts.config.play import PlayConfig
 from spade_contracts.config.rewards import RewardsConfig
@@ -50,6 +50,10 @@ class MethodConfig(Document):
             )
         if len(set(env.skills)) != len(env.skills):
             raise ValueError("environments.skills names a skill twice; name each once")
+        if env.designer.source is DesignerSource.FAMILIES:
+            env.families.check(env.per_cycle)
+            if env.domain is not Domain.GAMES:
+                raise ValueError("environments.designer.source: Families are games; write environments.domain: Games")
         if self.switches.log_prob_temperature is LogProbTemperature.SAMPLING:
             for where, sampling in (("environments.designer", env.designer.sampling), ("play", self.play.sampling)):
                 if sampling.top_p < 1 or sampling.top_k > 0:
