@@ -18,6 +18,8 @@ class Purpose(StrEnum):
 
     DESIGN = "design"
     """Sampling of a program: cycle, slot, attempt."""
+    FAMILY = "family"
+    """Level of a procedural family's problem: cycle, slot."""
     CORPUS = "corpus"
     """Choice of a document: cycle, slot, attempt."""
     MEMORY = "memory"
@@ -32,8 +34,6 @@ class Purpose(StrEnum):
     """An environment's reset: cycle, slot, rollout within the cycle, play. Both arms share it."""
     TURN = "turn"
     """Sampling of a player's turn: rollout, slot, 1 if hinted, play, turn."""
-    FAMILY = "family"
-    """Level of a procedural family's problem: cycle, slot."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

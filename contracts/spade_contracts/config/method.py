@@ -43,6 +43,10 @@ class MethodConfig(Document):
     @model_validator(mode="after")
     def _combinations(self) -> "MethodConfig":
         env = self.environments
+        if env.designer.source is DesignerSource.FAMILIES:
+            env.families.check(env.per_cycle)
+            if env.domain is not Domain.GAMES:
+                raise ValueError("environments.designer.source: Families are games; write environments.domain: Games")
         if env.active_skills > len(env.skills):
             raise ValueError(
                 f"environments.activeSkills ({env.active_skills}) is more than the {len(env.skills)} skills; "
@@ -50,10 +54,6 @@ class MethodConfig(Document):
             )
         if len(set(env.skills)) != len(env.skills):
             raise ValueError("environments.skills names a skill twice; name each once")
-        if env.designer.source is DesignerSource.FAMILIES:
-            env.families.check(env.per_cycle)
-            if env.domain is not Domain.GAMES:
-                raise ValueError("environments.designer.source: Families are games; write environments.domain: Games")
         if self.switches.log_prob_temperature is LogProbTemperature.SAMPLING:
             for where, sampling in (("environments.designer", env.designer.sampling), ("play", self.play.sampling)):
                 if sampling.top_p < 1 or sampling.top_k > 0:
