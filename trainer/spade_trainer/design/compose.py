@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.environments import DesignerSource
 from spade_contracts.manifests import BatchManifest, EnvironmentEntry
 from spade_sandbox.verify import canaries
 from spade_sandbox.verify.canaries import Sighting
@@ -37,9 +36,7 @@ def compose_batch(
     slots = method.environments.per_cycle
     wanted = tuple(parts[slot] for slot in range(slots))
     designed = (design for part in wanted for design in read_part(store, cycle, part))
-    designs = tuple(designed)
-    if method.environments.designer.source is not DesignerSource.FAMILIES:
-        designs = told_apart(designs, method.environments.verification)
+    designs = told_apart(tuple(designed), method.environments.verification)
     environments = tuple(_entry(store, design) for design in designs if design.accepted)
     rejected = Counter(f"{design.stage}/{design.reason}" for design in designs if not design.accepted)
     manifest = BatchManifest(

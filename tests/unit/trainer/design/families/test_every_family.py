@@ -11,6 +11,7 @@ from tests.unit.trainer.design.families.loaded import boxed, environment, wins
 
 from spade_contracts.config.families import ALL_FAMILIES, MAX_DIFFICULTY, Family
 from spade_contracts.errors import InvalidInput
+from spade_sandbox.verify.novelty import Library
 from spade_sandbox.verify.parse import check_source
 from spade_trainer.design.procedural import family_program
 
@@ -150,3 +151,11 @@ def test_the_level_makes_the_problem_larger(family: Family) -> None:
 def test_another_level_is_refused(level: int) -> None:
     with pytest.raises(InvalidInput, match="is no level"):
         family_program(Family.SAT, level)
+
+
+def test_no_family_is_like_another_so_that_a_cycle_keeps_all() -> None:
+    library = Library()
+    for family in ALL_FAMILIES:
+        match = library.nearest(family_program(family, 7), near=0.7)
+        assert match is None or match.similarity < 0.7, (family, match)
+        library.add(family.value, family_program(family, 7))
