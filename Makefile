@@ -77,6 +77,7 @@ check: install ## Types, style, import rules, generated files are fresh (2 minut
 	MYPYPATH=cluster $(BIN)/mypy --config-file= --strict cluster/spade_cluster
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_crds.py --check
+	$(BIN)/python tools/generate_differences.py --check
 	$(BIN)/python tools/generate_benchmarks.py --check
 	$(BIN)/python -m pytest tests/unit/test_tree.py
 
@@ -100,8 +101,9 @@ constraints: install ## Resolve constraints/*.in again into pinned, hashed const
 	for name in operator sandbox worker trainer; do compile $$name "$${cpu[@]}" --constraint constraints/dev.txt; done; \
 	compile trainer-cuda --constraint constraints/worker.txt
 
-crds: install ## Write crds/, docs/api.md, docs/conditions.md and docs/metrics.md from the models
+crds: install ## Write crds/ and the generated pages of docs/ from the models
 	$(BIN)/python tools/generate_crds.py
+	$(BIN)/python tools/generate_differences.py
 
 benchmarks-page: install ## Write docs/benchmarks.md from tests/bench/results
 	$(BIN)/python tools/generate_benchmarks.py

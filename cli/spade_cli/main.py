@@ -8,6 +8,7 @@ import yaml
 from rich.console import Console
 
 from spade_cli import check as checking
+from spade_cli import explain as explaining
 from spade_cli import export as exporting
 from spade_cli import replay as replaying
 from spade_cli import score as scoring
@@ -39,6 +40,9 @@ FILE = Annotated[str, typer.Argument(help="YAML file with one SpadeRun.")]
 def check(  # noqa: PLR0917  # typer calls it by name
     file: FILE,
     render: Annotated[bool, typer.Option(help="Print the resolved settings, and look at no cluster.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print each setting, its source and its meaning, and look at no cluster.")
+    ] = False,
     cluster: Annotated[
         bool | None,
         typer.Option("--cluster/--offline", help="Look at the cluster or fail, or look at none; else if one answers."),
@@ -57,6 +61,10 @@ def check(  # noqa: PLR0917  # typer calls it by name
     console = plain()
     if render:
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
+        return
+    if explain:
+        for line in explaining.lines(explaining.explained(document)):
+            console.print(line, highlight=False, soft_wrap=True)
         return
     console.print(f"{file}: valid; profile {method.profile}, {method.learner.ranks} learner ranks.", soft_wrap=True)
     for demand in checking.demands(document):

@@ -18,6 +18,8 @@ class Purpose(StrEnum):
 
     DESIGN = "design"
     """Sampling of a program: cycle, slot, attempt."""
+    FAMILY = "family"
+    """Level of a procedural family's problem: cycle, slot."""
     CORPUS = "corpus"
     """Choice of a document: cycle, slot, attempt."""
     MEMORY = "memory"

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from spade_contracts.base import Document
+from spade_contracts.config.families import FamiliesConfig
 from spade_contracts.config.sampling import SamplingConfig, Thinking
 from spade_contracts.config.verification import ContaminationSettings, VerificationSettings
 
@@ -45,6 +46,9 @@ class DesignerSource(StrEnum):
     """A model at an OpenAI-compatible endpoint; nothing of it is trained, because its tokens are not the policy's."""
     POOL = "Pool"
     """Nobody: existing programs are drawn from a pool (method.md §10); no designer sample is trained."""
+    FAMILIES = "Families"
+    """Nobody: procedural families of ours, by `families` (method.md §10). Their programs are shipped with us, so the
+    gate is not asked in the run; no designer sample is trained and no hint is written."""
 
 
 class AllRejected(StrEnum):
@@ -197,5 +201,7 @@ class EnvironmentsConfig(Document):
     """Environment memory."""
     corpus: CorpusConfig
     """Grounding documents."""
+    families: FamiliesConfig
+    """Procedural families of designer source Families."""
     verification: VerificationSettings
     """The gate."""

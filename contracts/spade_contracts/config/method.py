@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from spade_contracts.base import Document
-from spade_contracts.config.environments import EnvironmentsConfig
+from spade_contracts.config.environments import DesignerSource, Domain, EnvironmentsConfig
 from spade_contracts.config.learner import LearnerConfig
 from spade_contracts.config.play import PlayConfig
 from spade_contracts.config.rewards import RewardsConfig, RewardVariant
@@ -43,6 +43,10 @@ class MethodConfig(Document):
     @model_validator(mode="after")
     def _combinations(self) -> "MethodConfig":
         env = self.environments
+        if env.designer.source is DesignerSource.FAMILIES:
+            env.families.check(env.per_cycle)
+            if env.domain is not Domain.GAMES:
+                raise ValueError("environments.designer.source: Families are games; write environments.domain: Games")
         if env.active_skills > len(env.skills):
             raise ValueError(
                 f"environments.activeSkills ({env.active_skills}) is more than the {len(env.skills)} skills; "

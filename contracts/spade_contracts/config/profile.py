@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from spade_contracts.config import switches as sw
 from spade_contracts.config.environments import Domain
+from spade_contracts.config.families import ALL_FAMILIES, MAX_DIFFICULTY
 from spade_contracts.config.method import MethodConfig, Profile
 from spade_contracts.config.partial import merged
 from spade_contracts.config.play import Retirement
@@ -63,6 +64,14 @@ def _games() -> dict[str, Any]:
             },
             "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
             "corpus": {"uri": "package:mini", "max_words": 6000, "duplicates": "Kept"},
+            # method.md §10
+            "families": {
+                "names": ALL_FAMILIES,
+                "window": 4,
+                "attempts": 128,
+                "success": 0.9,
+                "top": MAX_DIFFICULTY,
+            },
             "verification": {"stages": ()},
         },
         "play": {

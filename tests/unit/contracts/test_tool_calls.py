@@ -19,6 +19,7 @@ def arguments(text: str, parsing: ToolCallParsing) -> list[object]:
     return [call.values() for call in parse_tool_calls(text, parsing)]
 
 
+@pytest.mark.switch("toolCalls")
 @pytest.mark.parametrize(
     ("text", "lenient", "strict"),
     [

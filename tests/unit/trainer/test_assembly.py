@@ -87,12 +87,14 @@ def test_player_credit_is_a_z_score_within_each_environment(tmp_path: Path) -> N
     assert by_group[ids(0)[2]] == pytest.approx([1, 1, -1, -1])
 
 
+@pytest.mark.switch("leftoverDesignerSamples")
 def test_the_last_rollout_trains_the_samples_that_would_be_left_over(tmp_path: Path) -> None:
     store = small_run(tmp_path)
     assert assemble(store, run_manifest(method()), 3, last_rollout=True).designer_cycles == (1,)
     assert assemble(store, run_manifest(method()), 2, last_rollout=True).designer_cycles == (0, 1)
 
 
+@pytest.mark.switch("leftoverDesignerSamples")
 def test_paper_drops_left_over_samples(tmp_path: Path) -> None:
     batch = assemble(small_run(tmp_path), run_manifest(method(Profile.PAPER)), 3, last_rollout=True)
     assert batch.designer_cycles == ()
@@ -139,6 +141,7 @@ def test_environments_whose_plays_were_all_lost_leave_their_designer_out(tmp_pat
     assert [(s.id, s.advantage) for s in batch.samples] == [("c0000-s000/design", 0.0)]
 
 
+@pytest.mark.switch("logProbTemperature")
 def test_the_learner_uses_the_sampling_temperature_or_one_by_the_switch(tmp_path: Path) -> None:
     store = small_run(tmp_path)
     corrected = assemble(store, run_manifest(method()), 2)
@@ -147,6 +150,7 @@ def test_the_learner_uses_the_sampling_temperature_or_one_by_the_switch(tmp_path
     assert {s.temperature for s in paper.samples} == {1.0}
 
 
+@pytest.mark.switch("batchDenominator")
 def test_the_fixed_denominator_averages_over_real_samples_without_a_penalty(tmp_path: Path) -> None:
     store = open_store(tmp_path.as_uri())
     write_cycle(store, 0, [design(0, 0, "A")])

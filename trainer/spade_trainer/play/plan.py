@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.environments import DesignerSource
 from spade_contracts.config.switches import EpisodeSeeds
 from spade_contracts.manifests import BatchManifest, EnvironmentEntry, RolloutManifest
 from spade_trainer.play.episode import EpisodePlan
@@ -29,15 +30,18 @@ def plan_group(method: MethodConfig, rollout: int, entry: EnvironmentEntry, sour
     """The unhinted episodes of an environment, and in the first rollout of its cycle the hinted ones.
 
     Corrected plays both arms from one list of seeds, so that the regret compares the same instances (D2). Paper resets
-    unhinted plays without a seed. Without a hint there is no hinted play.
+    unhinted plays without a seed. Without a hint there is no hinted play. All plays of a procedural family answer one
+    problem, so they share one seed in both (method.md §10).
     """
     cycle, offset = divmod(rollout, method.environments.cycle_length)
     hinted = method.play.hinted_plays if offset == 0 and entry.hint is not None else 0
 
-    def seed(play: int) -> int:
-        return seed_for(method.seed, Purpose.EPISODE, cycle, entry.slot, offset, play)
+    shared = method.environments.designer.source is DesignerSource.FAMILIES
 
-    null = method.switches.episode_seeds is EpisodeSeeds.NULL_UNHINTED
+    def seed(play: int) -> int:
+        return seed_for(method.seed, Purpose.EPISODE, cycle, entry.slot, offset, 0 if shared else play)
+
+    null = method.switches.episode_seeds is EpisodeSeeds.NULL_UNHINTED and not shared
 
     def plan(play: int, hint: str | None) -> EpisodePlan:
         return EpisodePlan(

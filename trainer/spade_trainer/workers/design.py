@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
+from spade_contracts.config.environments import DesignerSource
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
@@ -22,6 +23,7 @@ from spade_sandbox.verify.judge import judge_of
 from spade_trainer.design.canaries import canaries_of, mixed
 from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.designer import GateUnavailable, design_slot
+from spade_trainer.design.procedural import family_designs
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
 from spade_trainer.store.designs import NO_USAGE, Design, read_designs, read_part, write_designs
@@ -61,13 +63,17 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
         return _summary(store, task, manifest, read_designs(store, manifest), started)
     own = slots[around.index :: task.workers]
     missing = [slot for slot in own if slot not in finished_parts(store, task.cycle)]
+    families = method.environments.designer.source is DesignerSource.FAMILIES
     untried = (
         canaries_of(method, task.cycle)
-        if around.index == 0 and believed(store, layout.cycle_folder(task.cycle)) is None
+        if around.index == 0 and not families and believed(store, layout.cycle_folder(task.cycle)) is None
         else ()
     )
     progress.planned, progress.done = len(own), len(own) - len(missing)
-    if (missing or untried) and not _unsound(store, task):
+    if families:
+        for made in family_designs(store, method, task.cycle, missing):
+            write_designs(store, task.cycle, made.slot, task.attempt, [made])
+    elif (missing or untried) and not _unsound(store, task):
         progress.stage = "designing"
         await _design(task, around, store, slots=missing, untried=untried, progress=progress, figures=figures)
     folder = layout.cycle_folder(task.cycle)

@@ -74,6 +74,7 @@ def test_request_for_a_hint_makes_every_demand(template: str, demand: str, words
 
 
 @pytest.mark.parametrize("domain", ["Games", "Tools"])
+@pytest.mark.switch("designerWithoutCorpus")
 def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain: str) -> None:
     place, skill = (0, 0, 0), known_skills(Domain(domain))[0]
     (*_, grounded) = request_messages(settings(domain=domain), place, skill, "A bell.")
@@ -98,6 +99,7 @@ def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain
         (Profile.CORRECTED, "Tools", COMPACT, "tools_compact"),
     ],
 )
+@pytest.mark.switch("designerWithoutCorpus")
 def test_paper_asks_for_another_contract_where_there_is_no_corpus(
     profile: Profile, domain: str, environments: dict[str, Any], name: str
 ) -> None:
@@ -111,6 +113,7 @@ def test_paper_asks_for_another_contract_where_there_is_no_corpus(
     assert "medium" in text
 
 
+@pytest.mark.switch("toolDesignerSystem")
 def test_d13_tools_get_their_system_prompt_in_corrected_and_none_in_paper() -> None:
     def roles(profile: Profile, domain: str) -> list[str]:
         method = settings(profile, domain)

@@ -35,6 +35,7 @@ def config(profile: Profile, thinking: str) -> MethodConfig:
         (Profile.PAPER, "On", [True, True]),
     ],
 )
+@pytest.mark.switch("designerThinking")
 async def test_program_and_hint_are_asked_for_with_and_without_thinking(
     chat: Chat, profile: Profile, thinking: str, told_not_to: list[bool]
 ) -> None:
@@ -67,6 +68,7 @@ async def test_a_program_in_a_thought_is_not_judged(chat: Chat) -> None:
         (Profile.PAPER, "On", "Look left."),
     ],
 )
+@pytest.mark.switch("hintEnding")
 async def test_a_hint_keeps_its_end_token_in_paper_where_the_designer_does_not_think(
     chat: Chat, profile: Profile, thinking: str, hint: str
 ) -> None:

@@ -10,6 +10,7 @@ from spade_trainer.play.action import parse_action
 FIRST, LAST = BoxedAction.FIRST, BoxedAction.LAST
 
 
+@pytest.mark.switch("boxedAction")
 @pytest.mark.parametrize(
     ("reply", "which", "expected"),
     [

@@ -142,6 +142,7 @@ async def test_a_thinking_game_ends_at_its_context_too(hybrid: Chat) -> None:
         (PAPER, "Tools", "On", True, (False, "On", False)),
     ],
 )
+@pytest.mark.switch("hintedPlays")
 def test_how_each_arm_is_held(
     profile: Profile, domain: str, play: str, hinted: bool, expected: tuple[bool, str, bool]
 ) -> None:
@@ -162,6 +163,7 @@ async def test_a_kept_end_token_ends_the_users_turn_before_the_request_for_a_box
     assert paper[0].count("<|im_end|>") == 2
 
 
+@pytest.mark.switch("hintedPlays")
 async def test_hinted_plays_of_corrected_are_played_like_unhinted_ones(hybrid: Chat) -> None:
     for play in (thinking(), {}):
         _, unhinted = await played(hybrid, three_turns(), play=play)
@@ -169,6 +171,7 @@ async def test_hinted_plays_of_corrected_are_played_like_unhinted_ones(hybrid: C
         assert [prompt.replace(f"\n\nHINT: {HINT}", "") for prompt in hinted] == unhinted
 
 
+@pytest.mark.switch("hintedPlays")
 async def test_hinted_games_of_paper_do_not_think_and_double_the_end_tokens(hybrid: Chat) -> None:
     _, prompts = await played(hybrid, three_turns(), hint=HINT, profile=PAPER, play=thinking())
     assert [prompt.count("<|im_end|><|im_end|>") for prompt in prompts] == [0, 1, 2]
@@ -202,6 +205,7 @@ def test_the_recipes_of_both_domains_say_how_they_are_played() -> None:
     assert (tools.switches.tool_calls, tools.switches.turn_deltas) == (ToolCallParsing.LENIENT, TurnDeltas.SLICED)
 
 
+@pytest.mark.switch("turnDeltas")
 async def test_a_sliced_delta_is_what_the_engine_sees_in_paper(hybrid: Chat) -> None:
     _, corrected = await played(hybrid, three_turns(), text="\\boxed{5}")
     _, paper = await played(hybrid, three_turns(), text="\\boxed{5}", profile=PAPER)

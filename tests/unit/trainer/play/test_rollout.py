@@ -46,6 +46,7 @@ def entry(slot: int, hint: str | None = "hint", cycle: int = 1) -> EnvironmentEn
     )
 
 
+@pytest.mark.switch("episodeSeeds")
 def test_hinted_plays_come_once_and_share_the_seeds_of_the_unhinted() -> None:
     config = method()
     first = plan_group(config, 2, entry(0), "").episodes
@@ -62,6 +63,7 @@ def test_environments_and_cycles_have_seeds_of_their_own() -> None:
     assert len(set(seeds)) == len(seeds)
 
 
+@pytest.mark.switch("episodeSeeds")
 def test_paper_resets_unhinted_plays_without_a_seed() -> None:
     plans = plan_group(method(Profile.PAPER), 2, entry(0), "").episodes
     assert {p.seed for p in plans if not p.hinted} == {None}

@@ -158,6 +158,7 @@ async def test_nested_arguments_arrive_in_corrected_and_are_lost_in_paper(instru
 
 
 @pytest.mark.parametrize("thought", [call(), "<answer>done</answer>"])
+@pytest.mark.switch("thoughtActions")
 async def test_what_is_only_thought_is_acted_on_in_paper_alone(instruct: Chat, thought: str) -> None:
     reply = f"<think>maybe {thought}</think>Let me see."
     _, corrected, _ = await played(instruct, [GUIDANCE, WIN], reply, DONE)

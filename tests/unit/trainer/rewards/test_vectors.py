@@ -202,6 +202,7 @@ def test_infrastructure_faults_are_never_scored(method: Any, hinted: bool) -> No
     )
 
 
+@pytest.mark.switch("environmentFaultCredit")
 @pytest.mark.parametrize(
     ("method", "fault", "hinted", "expected"),
     [
@@ -221,6 +222,19 @@ def test_who_pays_for_an_environment_fault_follows_the_switches(
         Outcome.ENVIRONMENT_FAULT, [0.5], terminated=False, fault=fault, hinted=hinted, switches=method.switches
     )
     assert value == expected
+
+
+@pytest.mark.switch("failedHintedPlays")
+@pytest.mark.parametrize(("failed", "expected"), [("Zero", 0.0), ("Dropped", None)])
+def test_a_hinted_play_that_failed_counts_as_lost_or_not_at_all(failed: str, expected: float | None) -> None:
+    switches = resolve(Profile.PAPER, {"switches": {"failed_hinted_plays": failed}}).switches
+    values = [
+        credited_return(
+            Outcome.ENVIRONMENT_FAULT, [], terminated=False, fault="timeout/step", hinted=hinted, switches=switches
+        )
+        for hinted in (True, False)
+    ]
+    assert values == [expected, None]
 
 
 def test_a_truncated_episode_counts_as_lost() -> None:
