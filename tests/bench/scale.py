@@ -37,8 +37,8 @@ NAMESPACES = 10
 NODES = 50
 OTHERS_A_RUN = 4
 """Pods of a run beside its sandboxes: beacon, engine, learner, worker."""
-ROLLOUTS = 6
-HELD = 5
+ROLLOUTS = 8
+HELD = 7
 """Plays of this rollout never end, so that all runs stay as they are."""
 WORK_SECONDS = 5.0
 REACH_SECONDS = 1500.0
@@ -217,7 +217,7 @@ def manifest(number: int, sandboxes: int) -> Object:
         "spec": {
             "model": {"uri": "package:tiny"},
             "rollouts": ROLLOUTS,
-            "environments": {"cycleLength": 1, "perCycle": 6},
+            "environments": {"perCycle": 6},
             "history": {"envBatches": 100, "rolloutJobs": 100},
             "storage": {"claimName": "shared"},
             "sandbox": {"minPods": sandboxes, "maxPods": sandboxes},
@@ -383,7 +383,8 @@ def main() -> None:
         "scale",
         "python -m tests.bench.scale",
         figures,
-        note=f"{arguments.runs} runs; API server, controllers, scheduler, kwok and the operator share the cores.",
+        note=f"{arguments.runs} runs with cycles of the default length; API server, controllers, scheduler, kwok and the operator share the cores. "
+        "A negative time to a unit's status: workers tell the operator before their Job is over.",
     )
 
 
