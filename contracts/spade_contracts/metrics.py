@@ -198,6 +198,14 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_gradient_norm", Kind.GAUGE, "Gradient norm before clipping, latest step.", (), "learner"),
     MetricSpec("spade_designer_reward", Kind.GAUGE, "Mean reward of the designer samples trained last.", (), "learner"),
     MetricSpec(
+        "spade_step_samples",
+        Kind.GAUGE,
+        "Samples of the latest step by kind: player and designer are trained, repeat are plays trained once more; "
+        "trimmed, padding and masked are not trained.",
+        ("kind",),
+        "learner",
+    ),
+    MetricSpec(
         "spade_importance_clipped_fraction", Kind.GAUGE, "Tokens whose importance weight was cut.", (), "learner"
     ),
     MetricSpec(

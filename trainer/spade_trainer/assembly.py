@@ -121,6 +121,18 @@ class Batch:
         """Tokens of all samples, prompts included."""
         return sum(sample.tokens for sample in self.samples)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Samples by kind, as the metric `spade_step_samples` shows them; repeats are player samples too."""
+        return {
+            "player": self.player_samples,
+            "designer": self.designer_samples,
+            "repeat": self.repeats,
+            "trimmed": self.trimmed,
+            "padding": self.padding,
+            "masked": self.masked_designers,
+        }
+
 
 def samples_digest(samples: Iterable[Sample], denominator: float) -> str:
     """SHA-256 over the samples in their order and the batch denominator; floats enter by their bits."""

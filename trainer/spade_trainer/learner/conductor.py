@@ -114,7 +114,7 @@ class Conductor:
         else:
             compare(recorded, stepped.manifest)
         step = _figures(stepped)
-        self.figures.stepped(step, stepped.designer_reward_mean)
+        self.figures.stepped(step, stepped.designer_reward_mean, stepped.samples)
         log.info("%s policy %d: %s", "made" if recorded is None else "replayed", rollout + 1, step)
         replayed = self.board.read().replayed_steps + (recorded is not None)
         self.board.change(policy_version=self.group.version, last_step=step, replayed_steps=replayed, assignment=None)

@@ -1,7 +1,7 @@
 """The learner's metrics, from the table in `spade_contracts.metrics`."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram
@@ -11,6 +11,8 @@ from spade_contracts.statuses import StepFigures
 
 ROLE = "learner"
 TRANSPORTS = ("files",)
+KINDS = ("player", "designer", "repeat", "trimmed", "padding", "masked")
+"""Of samples (Batch.counts)."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,13 @@ class Figures:
     kl: Gauge
     gradient_norm: Gauge
     designer_reward: Gauge
+    samples: Gauge
     clipped_fraction: Gauge
     sync_seconds: Histogram
     idle_ratio: Gauge
 
-    def stepped(self, step: StepFigures, designer_reward: float | None) -> None:
-        """Record an optimiser step."""
+    def stepped(self, step: StepFigures, designer_reward: float | None, samples: Mapping[str, int]) -> None:
+        """Record an optimiser step. samples: counts by kind (Batch.counts)."""
         self.step_seconds.observe(step.seconds)
         self.loss.set(step.loss)
         self.kl.set(step.kl)
@@ -36,6 +39,8 @@ class Figures:
         self.clipped_fraction.set(step.importance_clipped_fraction)
         if designer_reward is not None:
             self.designer_reward.set(designer_reward)
+        for kind, count in samples.items():
+            self.samples.labels(kind).set(count)
 
     def transferred(self, transport: str, seconds: float) -> None:
         """Record the transfer of one policy to one engine."""
@@ -61,12 +66,15 @@ def new_figures() -> Figures:
         kl=gauge("spade_kl"),
         gradient_norm=gauge("spade_gradient_norm"),
         designer_reward=gauge("spade_designer_reward"),
+        samples=gauge("spade_step_samples"),
         clipped_fraction=gauge("spade_importance_clipped_fraction"),
         sync_seconds=histogram("spade_weight_sync_seconds"),
         idle_ratio=gauge("spade_idle_ratio"),
     )
     for transport in TRANSPORTS:
         figures.sync_seconds.labels(transport)
+    for kind in KINDS:
+        figures.samples.labels(kind)
     figures.idle_ratio.labels(ROLE).set(0)
     return figures
 

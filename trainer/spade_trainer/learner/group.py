@@ -59,6 +59,8 @@ class Stepped:
 
     manifest: StepManifest
     designer_reward_mean: float | None
+    samples: dict[str, int]
+    """By kind (Batch.counts)."""
     assemble_seconds: float
     step_seconds: float
 
@@ -180,7 +182,8 @@ class Group:
         manifest = _manifest(batch, result, parameter_sha256(self._trained))
         self.version += 1
         self.old, self.new = self.new, self._score()
-        return Stepped(manifest, batch.designer_reward_mean, assembled - began, time.monotonic() - assembled)
+        seconds = (assembled - began, time.monotonic() - assembled)
+        return Stepped(manifest, batch.designer_reward_mean, batch.counts, *seconds)
 
     def _export(self) -> None:
         """Write the present version's files; rank 0 finishes the policy with its manifest."""

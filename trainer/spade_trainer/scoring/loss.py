@@ -45,7 +45,8 @@ def score_loss(document: LossInput) -> dict[str, Any]:
     require_unique("samples", (one.id or f"[{at}]" for at, one in enumerate(document.samples)))
     method = settings_of(document)
     config = method.learner.loss
-    terms = [_terms(at, one, config) for at, one in enumerate(document.samples)]
+    with np.errstate(over="ignore"):  # what becomes infinite is refused when it is printed
+        terms = [_terms(at, one, config) for at, one in enumerate(document.samples)]
     groups = [one.group if one.group is not None else f"[{at}]" for at, one in enumerate(document.samples)]
     trained: Counter[str] = Counter()
     for group, one in zip(groups, terms, strict=True):

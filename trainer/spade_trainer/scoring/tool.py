@@ -15,7 +15,7 @@ from spade_trainer.scoring.reading import read
 from spade_trainer.scoring.window import score_window
 
 STANDARD_INPUT = "-"
-MAX_BYTES = 256 * 2**20
+MAX_BYTES = 64 * 2**20
 
 
 class Kind(StrEnum):
@@ -47,16 +47,18 @@ def scored_file(kind: Kind, file: str) -> str:
     """The scores of a file, or of standard input for `-`. Raises InvalidInput."""
     try:
         content = sys.stdin.buffer.read(MAX_BYTES + 1) if file == STANDARD_INPUT else _content(Path(file))
-        text = content.decode()
     except OSError as error:
         raise InvalidInput(file, f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(file, "is no UTF-8 text") from error
     if len(content) > MAX_BYTES:
         raise InvalidInput(file, f"is larger than {MAX_BYTES // 2**20} MiB", remedy="Score it in parts.")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(file, "is no UTF-8 text") from error
     return scored(kind, text)
 
 
 def _content(path: Path) -> bytes:
+    """At most one byte more than may be."""
     with path.open("rb") as opened:
         return opened.read(MAX_BYTES + 1)

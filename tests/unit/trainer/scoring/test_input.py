@@ -99,11 +99,11 @@ def test_a_file_that_is_no_text_is_refused(tmp_path_factory: pytest.TempPathFact
         scored_file(Kind.WINDOW, str(path))
 
 
-def test_a_file_that_is_too_large_is_refused_unread(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_that_is_too_large_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("scores") / "x.json"
     with path.open("wb") as sparse:
         sparse.truncate(MAX_BYTES + 1)
-    with pytest.raises(InvalidInput, match="is larger than 256 MiB"):
+    with pytest.raises(InvalidInput, match="is larger than 64 MiB"):
         scored_file(Kind.WINDOW, str(path))
 
 
