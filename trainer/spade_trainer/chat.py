@@ -64,6 +64,13 @@ class Chat:
     thoughts: Mapping[Thinking | None, str] = field(default_factory=dict)
     """What the template puts behind ANSWER before the assistant speaks, such as an empty think block."""
 
+    def obeys(self, thinking: Thinking) -> bool:
+        """Whether the template can be told so: it knows the setting, or the model thinks, or does not, in any case."""
+        begun = self.thoughts[thinking]
+        if THINK in begun and THINK_END not in begun:
+            return thinking is Thinking.ON
+        return thinking is Thinking.OFF or self.thoughts[Thinking.OFF] != self.thoughts[Thinking.ON]
+
     def render(
         self,
         messages: Sequence[Mapping[str, object]],

@@ -96,6 +96,21 @@ def test_only_the_hybrid_model_is_told_not_to_think(chats: Chats) -> None:
     }
 
 
+def test_what_a_model_can_be_told_of_thinking_follows_from_its_template(chats: Chats, tmp_path: Path) -> None:
+    hybrid = real_template("qwen3")
+    before, _, rest = hybrid.rpartition("'<|im_start|>assistant\\n'")
+    always = f"{before}'<|im_start|>assistant\\n<think>\\n'{rest.partition('{%- if enable_thinking')[0]}{{%- endif %}}"
+    chat = load_chat(write_byte_model(tmp_path, template=always))
+    assert chat.thoughts == {None: "<think>\n", OFF: "<think>\n", ON: "<think>\n"}
+    assert chat.next_turn("go", ON)[-2:] == chat.encode("<think>\n")
+    assert [(one.obeys(OFF), one.obeys(ON)) for one in (chat, *map(chats, NAMES))] == [
+        (False, True),
+        (True, False),
+        (True, True),
+        (True, False),
+    ]
+
+
 def test_the_hybrid_template_strips_thoughts_before_the_last_question_only(chats: Chats) -> None:
     thought = "<think>\nhm\n</think>\n\nleft"
     begun = [message("user", "a"), message("assistant", thought)]

@@ -22,9 +22,9 @@ class Trajectory:
 
     token_ids: "NDArray[np.int32]"
     loss_mask: "NDArray[np.bool_]"
-    """True on tokens that the policy drew."""
+    """True on tokens that the policy drew, but for turns whose tool calls could not be read (method.md §5.3)."""
     log_probs: "NDArray[np.float32]"
-    """Of drawn tokens, as the engine drew them; 0 elsewhere."""
+    """Of these tokens, as the engine drew them; 0 elsewhere."""
     prompt_tokens: int
     """Tokens before the first drawn one."""
     spans: tuple[tuple[int, int], ...]

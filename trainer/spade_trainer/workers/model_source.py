@@ -10,10 +10,11 @@ from urllib.parse import unquote, urlsplit
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import PromptTemplate
+from spade_contracts.config.sampling import Thinking
 from spade_contracts.errors import InvalidInput
 from spade_contracts.manifests import PolicyManifest
 from spade_contracts.resources import Reason
-from spade_trainer.chat import load_chat
+from spade_trainer.chat import Chat, load_chat
 from spade_trainer.models.hf_io import read_config
 from spade_trainer.models.registry import family_of
 from spade_trainer.play.episode import SPARE_TOKENS
@@ -81,7 +82,8 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     """Check everything that can be seen without loading the model; returns its number of experts, parameters unknown.
 
     Raises Refused: not a mixture of experts, a family or layout that is not supported, a chat template that cannot be
-    appended to, tensors missing, or episodes longer than the model reads or shorter than their first message.
+    appended to, tensors missing, episodes longer than the model reads or shorter than their first message, or thinking
+    that the model cannot be told of.
     """
     config = read_config(folder)
     experts = next((int(config[key]) for key in EXPERT_KEYS if config.get(key)), 0)
@@ -122,7 +124,19 @@ def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
             "the player would never say a word",
             remedy="Raise it, or write play.promptTemplate: Compact.",
         )
+    _check_thinking(chat, method)
     return ModelFigures(parameters=0, experts=experts)
+
+
+def _check_thinking(chat: Chat, method: MethodConfig) -> None:
+    """Refuse a role whose thinking the model's chat template cannot be told of. Raises Refused."""
+    roles = (("play", method.play.thinking), ("environments.designer", method.environments.designer.thinking))
+    for role, thinking in roles:
+        if not chat.obeys(thinking):
+            never = thinking is Thinking.ON
+            message = f"is {thinking.value}, but by its chat template the model {'never' if never else 'always'} thinks"
+            remedy = f"Write {Thinking.OFF.value if never else Thinking.ON.value}, or choose a hybrid model."
+            raise Refused(Reason.INVALID_SPEC, f"{role}.thinking", message, remedy=remedy)
 
 
 def check_prompts(uri: str, method: MethodConfig) -> None:

@@ -5,6 +5,7 @@ turns that never end.
 """
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,8 +26,10 @@ from spade_trainer.play.episode import EpisodePlan, Generate, Table, play_episod
 from spade_trainer.play.samples import trained_sequences
 from spade_trainer.play.tokens import PrefixBroken, PrefixCheck, add_drawn, begin
 from spade_trainer.store.episodes import Episode
+from spade_trainer.workers.model_source import resolve_model
 
-NAMES = ("chatml", "qwen3", "qwen3_instruct_2507")
+NAMES = ("chatml", "qwen3", "qwen3_instruct_2507", "tiny")
+"""Templates; the last is the hybrid one with the tokenizer that we ship, which has words of several words."""
 CALL = '<tool_call>\n{"name": "look", "arguments": {"item": "pen"}}\n</tool_call>'
 PIECES = st.sampled_from(
     [
@@ -55,8 +58,11 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     folder = tmp_path_factory.mktemp("models")
     made = {
         name: load_chat(write_byte_model(folder / name, template=CHATML if name == "chatml" else real_template(name)))
-        for name in NAMES
+        for name in NAMES[:-1]
     }
+    shutil.copytree(resolve_model("package:tiny"), folder / "tiny", ignore=shutil.ignore_patterns("*.safetensors"))
+    (folder / "tiny" / "chat_template.jinja").write_text(real_template("qwen3"))
+    made["tiny"] = load_chat(folder / "tiny")
     return made.__getitem__
 
 

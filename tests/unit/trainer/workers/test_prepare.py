@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.trainer.byte_model import CHATML, write_byte_model, write_weights
+from tests.unit.trainer.byte_model import CHATML, real_template, write_byte_model, write_weights
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
@@ -136,6 +136,20 @@ def test_episodes_longer_than_the_model_reads_are_refused(tmp_path: Path, model:
     result = prepare(task(tmp_path, model, settings(corpus, play={"context_tokens": 8192})))
     assert (result.accepted, result.reason) == (False, "InvalidSpec")
     assert "4096" in result.message
+
+
+@pytest.mark.parametrize("role", ["play", "environments.designer"])
+def test_thinking_that_a_model_cannot_be_told_of_is_refused(
+    tmp_path: Path, model: Path, corpus: Path, role: str
+) -> None:
+    patch: dict[str, Any] = {"thinking": "On"}
+    for name in reversed(role.split(".")):
+        patch = {name: patch}
+    result = prepare(task(tmp_path, model, settings(corpus, **patch)))
+    assert (result.accepted, result.reason) == (False, "InvalidSpec")
+    assert f"{role}.thinking" in result.message
+    edit(model / "tokenizer_config.json", chat_template=real_template("qwen3"))
+    assert prepare(task(tmp_path, model, settings(corpus, **patch), storage=(tmp_path / "other").as_uri())).accepted
 
 
 def test_episodes_that_end_before_the_first_word_are_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
