@@ -116,6 +116,14 @@ def test_examples_of_real_size_would_be_accepted(name: str) -> None:
     assert resolved(read_document(str(ROOT / "examples" / name))).learner.ranks >= 4
 
 
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("designer-endpoint.yaml", "Endpoint"), ("designer-pool.yaml", "Pool"), ("designer-corpus.yaml", "Policy")],
+)
+def test_examples_of_each_designer_would_be_accepted(name: str, source: str) -> None:
+    assert resolved(read_document(str(ROOT / "examples" / name))).environments.designer.source == source
+
+
 def test_run_of_the_readme_is_the_example() -> None:
     block = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert block is not None
