@@ -124,6 +124,9 @@ class VerificationSettings(Document):
 
     max_source_bytes: int = Field(default=100_000, ge=256, le=1048576)
     """Longer programs are rejected unread."""
+    brace_repairs: int = Field(default=20, ge=0, le=100)
+    """Rounds in which braces of a program that does not parse are doubled where they hold no expression (method.md
+    §2.7). The repaired program is judged and played, while the designer's own tokens are trained; 0 repairs nothing."""
     stages: tuple[OptionalStage, ...] = Field(default=FULL_BATTERY, max_length=8)
     """Stages beyond parse, contract and controls; they run in the gate's own order."""
     max_steps: int = Field(default=200, ge=50, le=10_000)

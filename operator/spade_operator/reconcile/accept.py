@@ -75,6 +75,9 @@ def check(spec: SpadeRunSpec) -> None:
         )
     _check_judge(method.environments.verification)
     check_designer(method.environments)
+    pool = method.environments.designer.pool.uri
+    if pool:
+        _check_no_secret("spec.environments.designer.pool.uri", pool, spec.workers.pod)
     _check_layout(spec.learner.parallelism)
 
 
@@ -96,7 +99,7 @@ def _check_judge(verification: VerificationSettings) -> None:
 
 
 def _check_no_secret(where: str, uri: str, pod: PodSettings) -> None:
-    """Raise InvalidInput for a model or corpus in a Secret: what is read there gets into messages and prompts."""
+    """Raise InvalidInput for a model, corpus or pool in a Secret: what is read there gets into messages and prompts."""
     path = normpath("/" + uri.removeprefix("file://").lstrip("/"))
     for volume in pod.volumes:
         if volume.secret is not None and f"{path}/".startswith(f"{volume.mount_path}/"):

@@ -70,7 +70,7 @@ def prepare(seen: Observed, now: datetime) -> Step:
     return Step(
         (*claim, *ground(seen), *step.actions),
         step.conditions,
-        status,
+        {**status, **step.status},
         phase=Phase.PENDING if held_up else Phase.PREPARING,
         doing=f"cannot be prepared: {held_up}" if held_up else "preparing run storage",
         blocks=True,

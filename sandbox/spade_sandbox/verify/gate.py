@@ -88,7 +88,7 @@ async def verify(
     `wait_seconds`: how long a session may wait for a pod.
     """
     settings = settings or VerificationSettings()
-    parsed = parse_answer(answer, settings.max_source_bytes)
+    parsed = parse_answer(answer, settings.max_source_bytes, settings.brace_repairs)
     return await _judge(parsed, pool, limits, _Terms(settings, domain, context or GateContext(), wait_seconds))
 
 
@@ -104,7 +104,7 @@ async def verify_program(
 ) -> Judgement:
     """Judge an existing program, or the bytes of its file, without looking for a fenced block in it."""
     settings = settings or VerificationSettings()
-    parsed = check_source(source, settings.max_source_bytes)
+    parsed = check_source(source, settings.max_source_bytes, settings.brace_repairs)
     return await _judge(parsed, pool, limits, _Terms(settings, domain, context or GateContext(), wait_seconds))
 
 

@@ -6,10 +6,11 @@ Runs in the trusted worker on hostile text: the text is only parsed, after a bou
 import ast
 import re
 
+from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.libraries import ALLOWED_LIBRARIES
 from spade_contracts.verdicts import Reason, Stage, Verdict, rejected
 
-REPAIR_ROUNDS = 20
+REPAIR_ROUNDS = VerificationSettings().brace_repairs
 NOT_ENVIRONMENTS = frozenset({"Env", "ToolUseBaseEnv"})
 FORBIDDEN_NAMES = frozenset({"eval", "exec", "compile", "__import__", "open", "input", "breakpoint"})
 """A program that evaluates the player's words can be won by them; the others need what a cell has not."""
@@ -21,7 +22,7 @@ _F_STRING = re.compile(r"""\b[rR]?[fF][rR]?("|')(?:\\.|(?!\1).)*\1""")
 _ROOTS = frozenset(name.partition(".")[0] for name in ALLOWED_LIBRARIES)
 
 
-def parse_answer(answer: str, max_source_bytes: int) -> str | Verdict:
+def parse_answer(answer: str, max_source_bytes: int, repair_rounds: int = REPAIR_ROUNDS) -> str | Verdict:
     """The program in a designer's answer, repaired where braces allow it, or the rejection.
 
     The program is the first python block; an answer without any fence is taken whole. A block without a closing fence
@@ -30,16 +31,16 @@ def parse_answer(answer: str, max_source_bytes: int) -> str | Verdict:
     text = _block(answer)
     if isinstance(text, Verdict):
         return text
-    return check_source(text, max_source_bytes)
+    return check_source(text, max_source_bytes, repair_rounds)
 
 
-def check_source(source: str | bytes, max_source_bytes: int) -> str | Verdict:
+def check_source(source: str | bytes, max_source_bytes: int, repair_rounds: int = REPAIR_ROUNDS) -> str | Verdict:
     """Repair a program's braces and apply the static rules; the program to run, or the rejection.
 
     Bytes are those of a file: UTF-8, with or without a byte order mark.
     """
     text = _decoded(source, max_source_bytes) if isinstance(source, bytes) else source
-    return text if isinstance(text, Verdict) else _checked(text, max_source_bytes)
+    return text if isinstance(text, Verdict) else _checked(text, max_source_bytes, repair_rounds)
 
 
 def _decoded(content: bytes, max_source_bytes: int) -> str | Verdict:
@@ -52,7 +53,7 @@ def _decoded(content: bytes, max_source_bytes: int) -> str | Verdict:
         return _reject(Reason.ENCODING, f"the program is not UTF-8: byte {error.start} is {error.reason}")
 
 
-def _checked(source: str, max_source_bytes: int) -> str | Verdict:
+def _checked(source: str, max_source_bytes: int, repair_rounds: int) -> str | Verdict:
     if not source.strip():
         return _reject(Reason.EMPTY, "the answer holds no code")
     try:
@@ -61,7 +62,7 @@ def _checked(source: str, max_source_bytes: int) -> str | Verdict:
         return _reject(Reason.SYNTAX, "the program is not valid Unicode")
     if size > max_source_bytes:
         return _too_long(size, max_source_bytes)
-    repaired = _repair(source)
+    repaired = _repair(source, repair_rounds)
     if isinstance(repaired, Verdict):
         return repaired
     source, tree = repaired
@@ -84,15 +85,15 @@ def _block(answer: str) -> str | Verdict:
     return answer[opening.end() : closing.start()]
 
 
-def _repair(source: str) -> tuple[str, ast.Module] | Verdict:
+def _repair(source: str, rounds: int) -> tuple[str, ast.Module] | Verdict:
     """Parse; on a syntax error double the braces of what cannot be an f-string's expression in that line, and again."""
     message = ""
-    for _ in range(REPAIR_ROUNDS + 1):
+    for left in range(rounds, -1, -1):
         try:
             return source, ast.parse(source)
         except SyntaxError as error:
             message = f"line {error.lineno}: {error.msg}"
-            better = _double_braces(source, error.lineno)
+            better = _double_braces(source, error.lineno) if left else source
         except (ValueError, RecursionError, MemoryError) as error:
             return _reject(Reason.SYNTAX, f"the program cannot be parsed: {error}")
         if better == source:

@@ -44,6 +44,51 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
             "spec.workers.pod.environment",
             "PATH may not be set, because",
         ),
+        (
+            "  environments: {skills: [Juggling, Optimization], activeSkills: 1}\n",
+            "spec.environments.skills",
+            "'Juggling' cannot be trained in the domain Games. Use of Mathematical Reasoning, Logical Deduction",
+        ),
+        (
+            "  environments: {domain: Tools, skills: [Optimization], activeSkills: 1}\n",
+            "spec.environments.skills",
+            "Use of API Orchestration",
+        ),
+        (
+            "  environments: {designer: {source: Endpoint}}\n",
+            "spec.environments.designer.endpoint.url",
+            "such as https://HOST/v1",
+        ),
+        (
+            "  environments: {designer: {source: Endpoint, endpoint: {url: 'https://key@host/v1', model: m}}}\n",
+            "spec.environments.designer.endpoint.url",
+            "Put the key into a Secret",
+        ),
+        (
+            "  environments: {designer: {source: Endpoint, endpoint: {url: 'https://host/v1'}}}\n",
+            "spec.environments.designer.endpoint.model",
+            "Write the model's name",
+        ),
+        (
+            "  environments: {hints: {endpoint: {url: 'https://host/v1', model: m}}}\n",
+            "spec.environments.hints.endpoint.url",
+            "is not used",
+        ),
+        (
+            "  environments: {designer: {source: Pool, pool: {uri: 's3:x'}}}\n",
+            "spec.environments.designer.pool.uri",
+            "Write file:///PATH",
+        ),
+        (
+            "  environments: {designer: {source: Pool, pool: {uri: 'file:///storage/pool'}}}\n",
+            "spec.environments.designer.pool.sha256",
+            "Write the digest",
+        ),
+        (
+            "  environments: {designer: {pool: {uri: 'file:///storage/pool'}}}\n",
+            "spec.environments.designer.pool.uri",
+            "source: Pool",
+        ),
         ("  engine: {pod: {labels: {spade.dev/role: x}}}\n", "spec.engine.pod.labels", "use a domain of your own"),
         ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "not permitted"),
         (
@@ -69,6 +114,14 @@ def test_examples_would_be_accepted(path: Path) -> None:
 @pytest.mark.parametrize("name", ["qwen3-30b-a3b.yaml", "gpu-cluster.yaml", "colocated.yaml"])
 def test_examples_of_real_size_would_be_accepted(name: str) -> None:
     assert resolved(read_document(str(ROOT / "examples" / name))).learner.ranks >= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("designer-endpoint.yaml", "Endpoint"), ("designer-pool.yaml", "Pool"), ("designer-corpus.yaml", "Policy")],
+)
+def test_examples_of_each_designer_would_be_accepted(name: str, source: str) -> None:
+    assert resolved(read_document(str(ROOT / "examples" / name))).environments.designer.source == source
 
 
 def test_run_of_the_readme_is_the_example() -> None:

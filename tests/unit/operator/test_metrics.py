@@ -24,7 +24,7 @@ BUSY = p.holding(
     canaries={"bad": 4, "good": 4, "false_accepts/order": 1},
     verifier_failures={"crash": 3}, proofs={"verified": 4}, restarts={"engine": Restarts(since_progress=0, total=2)},
     rollouts=(RolloutFigures(rollout=1, cycle=0, environments=5, outcomes={}, stage_seconds={"play": "12.5"}),),
-    doing="playing rollout 2",
+    doing="playing rollout 2", kept_cycles=1, corpus={"documents": 9, "duplicate": 2},
 )  # fmt: skip
 
 
@@ -56,6 +56,7 @@ def test_known_labels_start_at_zero() -> None:
     assert samples["spade_episodes_total", "true", "scored"] == 0
     assert samples["spade_environments_total", "syntax", "parse"] == 0
     assert samples["spade_verifier_failures_total", "success_with_error"] == 0
+    assert samples["spade_kept_cycles_total",] == samples["spade_corpus_rows", "contaminated"] == 0
     assert samples["spade_gate_false_accepts_total", "order"] == 0
     assert samples["spade_gate_false_rejects_total", "mutants"] == 0
     assert samples["spade_gate_canaries_total", "good"] == 0
@@ -76,6 +77,9 @@ def test_figures_are_read_from_status_so_they_outlive_the_operator() -> None:
     assert samples["spade_gate_false_accepts_total", "order"] == 1
     assert samples["spade_gate_canaries_total", "bad"] == 4
     assert samples["spade_restarts_total", "engine"] == 2
+    assert samples["spade_kept_cycles_total",] == 1
+    assert samples["spade_corpus_rows", "documents"] == 9
+    assert samples["spade_corpus_rows", "duplicate"] == 2
     assert samples["spade_stage_seconds", "play"] == 12.5
     assert [samples["spade_run_phase", str(phase)] for phase in Phase].count(1.0) == 1
 

@@ -48,8 +48,15 @@ def test_result_of_the_job_decides() -> None:
     assert p.wanted(step, ACCEPTED) == (
         "True", Reason.PREPARED, "Model: 5 parameters, 8 experts. Corpus: 9 documents."
     )  # fmt: skip
+    left_out = {"near_duplicate": 3, "unreadable": 1}
+    fewer = with_result(
+        PrepareResult(accepted=True, model_parameters=5, model_experts=8, corpus_documents=9, corpus_left_out=left_out)
+    )
+    assert p.wanted(fewer, ACCEPTED)[2].endswith("Corpus: 9 documents (3 near_duplicate, 1 unreadable left out).")
+    assert fewer.status["corpus"] == {"documents": 9, "near_duplicate": 3, "unreadable": 1}
     refused = with_result(PrepareResult(accepted=False, reason="CorpusNotFound", message="No such file."))
     assert p.wanted(refused, ACCEPTED)[:2] == ("False", Reason.CORPUS_NOT_FOUND)
+    assert "corpus" not in refused.status
     assert refused.blocks
     assert (refused.phase, refused.doing) == (Phase.PENDING, "cannot be prepared: CorpusNotFound")
 

@@ -118,6 +118,16 @@ def test_last_rollout_ends_when_the_learner_has_written_its_checkpoint() -> None
     assert (step.status["rollout"], step.actions) == (4, ())
 
 
+def test_cycles_that_play_earlier_environments_again_are_counted() -> None:
+    kept = p.batch(1, "Complete", accepted=0, kept=5, kept_from=0, attempts=9, rejected={"parse/syntax": 9})
+    plays = [p.plays(2, "Complete", **RESULT)]
+    before = p.run_record(p.holding(*p.AT_WORK, policy_version=2, rollout=2, cycle=1, kept_cycles=1))
+    step = rollout(proven(3, run=before, batches=[kept], rollouts=plays), p.NOW)
+    assert step.status["kept_cycles"] == 2
+    assert step.status["rollouts"][-1].environments == 5
+    assert step.status["environments"]["parse/syntax"] == 9
+
+
 def test_failed_unit_fails_the_run_with_its_own_words() -> None:
     failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, message="No program was accepted.")
     step = rollout(p.at_work(batches=[failed]), p.NOW)

@@ -230,6 +230,20 @@ def test_batch_without_one_accepted_program_fails() -> None:
     assert "another name" in failed.message, "a retry adopts the verdicts that are in storage"
 
 
+def test_batch_that_plays_earlier_environments_again_says_so_and_is_complete() -> None:
+    summary = DesignSummary(
+        cycle=0, requested=6, attempts=18, accepted=0, rejected={"parse/syntax": 18}, kept=5, kept_from=3, seconds=3,
+        tokens=9, storage_uri="u",
+    )  # fmt: skip
+    status = batch_result(summary)
+    assert (status.accepted, status.kept, status.kept_from) == (0, 5, 3)
+    (complete,) = [c for c in status.conditions if c.type == "Complete"]
+    assert (complete.status, complete.reason) == ("True", Reason.ALL_REJECTED)
+    assert "5 environments of cycle 3 are played again" in complete.message
+    assert "Nothing of this cycle's designer is trained" in complete.message
+    assert [c.status for c in status.conditions if c.type == "Failed"] == ["False"]
+
+
 UNSOUND = DesignSummary(
     cycle=0, requested=6, attempts=0, accepted=0, seconds=3, tokens=0, storage_uri="file:///s/cycles/0000",
     canaries={"bad": 4, "good": 4, "false_accepts/order": 1}, let_through=("first_step_is_enough",),

@@ -96,6 +96,17 @@ def test_several_broken_lines_are_repaired_one_after_the_other() -> None:
     assert reason(check_source(with_step(more), LIMIT)) is Reason.SYNTAX
 
 
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_no_more_lines_are_repaired_than_the_settings_allow(rounds: int) -> None:
+    def broken(lines: int) -> str:
+        return with_step("\n        ".join(f'a{i} = f"{{x y}}"' for i in range(lines)))
+
+    assert reason(check_source(broken(rounds + 1), LIMIT, rounds)) is Reason.SYNTAX
+    assert reason(parse_answer(fenced(broken(rounds + 1)), LIMIT, rounds)) is Reason.SYNTAX
+    if rounds:
+        assert check_source(broken(rounds), LIMIT, rounds) == broken(rounds).replace("{x y}", "{{x y}}")
+
+
 def test_program_that_parses_is_not_touched() -> None:
     for path in (PROGRAMS / "good").glob("*.py"):
         assert check_source(path.read_text(), LIMIT) == path.read_text()

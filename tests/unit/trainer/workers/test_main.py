@@ -171,6 +171,9 @@ def test_values_of_the_container_come_from_its_environment() -> None:
     with_key = from_environment({"SPADE_JUDGE_API_KEY": "not for logs"})
     assert with_key.judge_key == "not for logs"
     assert "not for logs" not in repr(with_key)
+    keys = from_environment({"SPADE_DESIGNER_API_KEY": "first secret", "SPADE_HINTS_API_KEY": "second secret"})
+    assert (keys.designer_key, keys.hints_key) == ("first secret", "second secret")
+    assert "secret" not in repr(keys)
 
 
 async def test_worker_0_waits_for_parts_as_long_as_news_come() -> None:

@@ -1,5 +1,6 @@
 """Preparation accepts a run that can work, names what cannot, and changes nothing when done twice."""
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -196,6 +197,40 @@ def test_an_unknown_skill_is_refused_with_the_known_ones(tmp_path: Path, model: 
     assert (result.accepted, result.reason) == (False, "InvalidSpec")
     assert "Juggling" in result.message
     assert "Optimization" in result.message
+
+
+def test_what_is_left_out_of_the_corpus_is_told_and_its_index_is_kept(tmp_path: Path, model: Path) -> None:
+    corpus = tmp_path / "mixed.jsonl"
+    corpus.write_text('{"text": "One."}\nnonsense\n{"text": "one"}\n{"text": ""}\n{"text": "Two."}\n')
+    once = prepare(task(tmp_path, model, settings(corpus)))
+    assert (once.corpus_documents, once.corpus_left_out) == (2, {"duplicate": 1, "unreadable": 1, "without_text": 1})
+    assert prepare(task(tmp_path, model, settings(corpus))) == once
+    corpus.write_text('{"text": "Three."}\n')
+    changed = prepare(task(tmp_path, model, settings(corpus)))
+    assert (changed.accepted, changed.reason) == (False, "CorpusInvalid")
+    assert "prepared with" in changed.message
+
+
+def test_a_run_without_a_corpus_is_prepared(tmp_path: Path, model: Path, corpus: Path) -> None:
+    result = prepare(task(tmp_path, model, settings(corpus, environments={"corpus": {"uri": ""}})))
+    assert (result.accepted, result.corpus_documents) == (True, 0)
+
+
+def test_a_pool_must_be_the_one_that_the_run_names(tmp_path: Path, model: Path, corpus: Path) -> None:
+    pool = tmp_path / "pool.jsonl"
+    pool.write_text('{"program": "class AEnv: ..."}\n')
+
+    def prepared(uri: str, digest: str) -> PrepareResult:
+        designer = {"source": "Pool", "pool": {"uri": uri, "sha256": digest}}
+        return prepare(task(tmp_path, model, settings(corpus, environments={"designer": designer})))
+
+    digest = hashlib.sha256(pool.read_bytes()).hexdigest()
+    missing = prepared((tmp_path / "none.jsonl").as_uri(), digest)
+    assert (missing.accepted, missing.reason) == (False, "PoolNotFound")
+    other = prepared(pool.as_uri(), "0" * 64)
+    assert (other.accepted, other.reason) == (False, "PoolChanged")
+    assert digest in other.message
+    assert prepared(pool.as_uri(), digest).accepted
 
 
 def test_storage_that_cannot_be_written_is_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
