@@ -18,6 +18,8 @@ TASK_PATH = "/etc/spade/task/task.json"
 JUDGE_KEY = "SPADE_JUDGE_API_KEY"
 """Variable with the key of the model judge's endpoint."""
 TOKENS_PATH = "/etc/spade/tokens"
+STAGING = "SPADE_STAGING"
+"""Variable with the folder for copies of what lies in S3; unset: one below TMPDIR."""
 
 
 class RunRef(Contract):

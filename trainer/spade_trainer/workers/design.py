@@ -118,7 +118,7 @@ async def _design(
             method=method,
             cycle=task.cycle,
             policy_version=task.policy_version,
-            chat=load_chat(policy_files(store, task.policy_version)),
+            chat=load_chat(policy_files(store, task.policy_version, weights=False)),
             generate=engines.generate,
             judge=gate(method.play.max_turns),
             documents=load_corpus(method.environments.corpus.uri),
