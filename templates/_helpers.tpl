@@ -112,6 +112,7 @@ securityContext:
   "kueue" .Values.kueue.enabled
   "dns" .Values.networkPolicies.dns
   "egressCidrs" .Values.egress.cidrs
+  "egressPods" .Values.egress.pods
   "runPods" .Values.runPods
   "proxy" .Values.proxy
   "caBundle" .Values.caBundle

@@ -25,7 +25,16 @@ def export_from_storage(source: str, version: int | None, target: str) -> Export
 def export_from_cluster(
     api: Any, run: Run, version: int | None, target: str, *, image: str | None = None, pull_secret: str | None = None
 ) -> Exported:
-    """From the claim of a run, through a pod that mounts it. Without a version, the newest that is proven."""
+    """From the claim of a run, through a pod that mounts it. Without a version, the newest that is proven.
+
+    Raises InvalidInput, with the URI to export from, for a run whose storage is a bucket.
+    """
+    if (bucket := run.spec.storage.s3) is not None:
+        where = f"{bucket.uri}/{run.namespace}/{run.name}"
+        remedy = f"Export from {where}, with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment" + (
+            f" and AWS_ENDPOINT_URL_S3={bucket.endpoint_url}." if bucket.endpoint_url is not None else "."
+        )
+        raise InvalidInput("source", f"the storage of {run.name} is a bucket, which no pod mounts", remedy=remedy)
     with storage_pod(api, run, image_of(run, image), pull_secret) as pod:
         manifest, read = pod_policy(pod, run, version)
         return export(manifest, read, target)

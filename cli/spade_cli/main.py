@@ -261,8 +261,8 @@ def show(seen: Run, console: Console) -> None:
         console.print(f"{named} goes on: {seen.status.doing or seen.status.phase}.")
     if seen.status.storage_uri:
         claim = seen.spec.storage.claim_name or f"{seen.name}-storage"
-        where = f"{seen.status.storage_uri} in PersistentVolumeClaim {seen.namespace}/{claim}"
-        console.print(f"Results: {where}", soft_wrap=True)
+        mounted = f" in PersistentVolumeClaim {seen.namespace}/{claim}" if seen.spec.storage.s3 is None else ""
+        console.print(f"Results: {seen.status.storage_uri}{mounted}", soft_wrap=True)
 
 
 def main() -> None:

@@ -24,6 +24,8 @@ HINTS_KEY = "SPADE_HINTS_API_KEY"
 ENDPOINT_KEYS = (JUDGE_KEY, DESIGNER_KEY, HINTS_KEY)
 """Variables of ours that a run fills from its own Secrets."""
 TOKENS_PATH = "/etc/spade/tokens"
+STAGING = "SPADE_STAGING"
+"""Variable with the folder for copies of what lies in S3; unset: one below TMPDIR."""
 
 
 class RunRef(Contract):

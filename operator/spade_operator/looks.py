@@ -125,7 +125,7 @@ async def _claims(kube: Kube, site: Site, run: RunRecord) -> Mapping[str, Claim]
     except InvalidInput:
         return None
     found = {}
-    for name in {*plan.claims(), plan.claim}:
+    for name in {*plan.claims(), *([plan.claim] if plan.claim is not None else [])}:
         try:
             found[name] = surroundings.claim_of(await kube.get(Kind.CLAIM, run.meta.namespace, name))
         except NotFound:

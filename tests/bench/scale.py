@@ -383,8 +383,8 @@ def main() -> None:
         "scale",
         "python -m tests.bench.scale",
         figures,
-        note=f"{arguments.runs} runs with cycles of the default length; API server, controllers, scheduler, kwok and the "
-        "operator share the cores. "
+        note=f"{arguments.runs} runs with cycles of the default length; API server, controllers, scheduler, kwok and "
+        "the operator share the cores. "
         "A negative time to a unit's status: workers tell the operator before their Job is over.",
     )
 

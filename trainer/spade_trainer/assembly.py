@@ -142,9 +142,9 @@ def samples_digest(samples: Iterable[Sample], denominator: float) -> str:
         head += [sample.denominator_tokens, sample.policy_version]
         digest.update(json.dumps(head).encode())
         digest.update(np.array([sample.advantage, sample.temperature], dtype="<f8").tobytes())
-        digest.update(sample.token_ids.astype("<i4").tobytes())
-        digest.update(sample.loss_mask.astype("u1").tobytes())
-        digest.update(sample.log_probs.astype("<f4").tobytes())
+        digest.update(np.ascontiguousarray(sample.token_ids, "<i4"))
+        digest.update(np.ascontiguousarray(sample.loss_mask, "u1"))
+        digest.update(np.ascontiguousarray(sample.log_probs, "<f4"))
     return digest.hexdigest()
 
 

@@ -95,7 +95,8 @@ class Chat:
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a rendered text; control tokens in it count as such."""
-        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
+        # The batch call leaves out character offsets, which cost a third of the time.
+        return list(self.tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids)
 
     def prompt(
         self,

@@ -136,6 +136,7 @@ METHOD_FIELDS = {
     "storage.size": "spec.storage.size",
     "storage.storageClassName": "spec.storage.storageClassName",
     "storage.accessMode": "spec.storage.accessMode",
+    "storage.s3": "spec.storage.s3",
     "learner.nodes": "spec.learner.nodes",
     "learner.ranksPerNode": "spec.learner.ranksPerNode",
     "learner.parallelism": "spec.learner.parallelism",
@@ -153,6 +154,7 @@ POD_FIELDS = (
     "spec.engine.pod",
     "spec.sandbox.pod",
     "spec.workers.pod",
+    "spec.storage.stagingSize",
     "spec.engine.args",
     "spec.queueName",
 )
@@ -231,6 +233,12 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
         ),
         Rule("has(self.uri) != has(self.fromRun)", "spec.model has one source: write either uri or fromRun"),
+    ),
+    "spec.storage": (
+        Rule(
+            "!has(self.s3) || (!has(self.claimName) && !has(self.storageClassName))",
+            "spec.storage is in one place: write either s3, or claimName or storageClassName",
+        ),
     ),
     "spec.environments.skills": (
         Rule("self.all(s, self.exists_one(t, t == s))", "spec.environments.skills names a skill twice: name each once"),

@@ -21,6 +21,7 @@ from spade_contracts.config import (
 )
 from spade_contracts.config.partial import partial
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
+from spade_contracts.resources.s3 import S3Storage
 from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
 
 MAX_RUN_NAME = 40
@@ -230,7 +231,7 @@ class OnDelete(StrEnum):
 
 
 class StorageSpec(Document):
-    """Where run storage is: an existing claim, or one that the operator makes and keeps.
+    """Where run storage is: an existing claim, one that the operator makes and keeps, or a bucket.
 
     A stand-alone EnvBatch's is never deleted.
     """
@@ -243,6 +244,11 @@ class StorageSpec(Document):
     """Its class; left out, the cluster's default."""
     access_mode: AccessMode = AccessMode.READ_WRITE_ONCE
     """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
+    s3: S3Storage | None = None
+    """A bucket in place of a claim; size, class and access mode then mean nothing."""
+    staging_size: Quantity = "20Gi"
+    """With s3, room in each pod for copies of policies and checkpoints, as ephemeral storage: a learner's must hold
+    policy 0, one more policy and one checkpoint, an engine's two policies. May change while suspended or failed."""
     on_delete: OnDelete = OnDelete.RETAIN
     """Delete empties the run's folder when the run is deleted; the claim stays. May change any time, also while the
     run is being deleted."""

@@ -95,7 +95,7 @@ class SpadeRunSpec(Document):
     workers: WorkersSpec = WorkersSpec()
     """Worker Jobs."""
     storage: StorageSpec = StorageSpec()
-    """Run storage. Immutable, except onDelete."""
+    """Run storage. Immutable, except onDelete and stagingSize."""
     suspend: Suspend = Suspend.NEVER
     """AtBoundary gives the pods back after the rollout in work, Now at once."""
     queue_name: QueueName | None = None

@@ -13,6 +13,7 @@ from spade_operator.children import pods, volumes
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
+from spade_operator.children.storage import storage_environment, storage_secrets
 from spade_operator.children.workloads import deployment
 
 BESIDE = "engine-"
@@ -41,7 +42,7 @@ def engine_beside(run: Run, site: Site) -> pods.Part:
     mounts = (
         *volumes.scratch("8Gi", of=BESIDE),
         volumes.shared_memory("512Mi"),
-        volumes.storage(run.owner, read_only=True),
+        volumes.storage(run.owner, read_only=True, of=BESIDE),
         volumes.task_file(ENGINE_TASK_ANNOTATION, of=BESIDE),
         volumes.tokens(run.owner, Role.ENGINE, of=BESIDE),
     )
@@ -70,6 +71,8 @@ def _container(run: Run, site: Site) -> pods.Container:
             volumes.task_file(),
             volumes.tokens(run.owner, Role.ENGINE),
         ),
+        environment=storage_environment(run.owner),
+        secrets=storage_secrets(run.owner),
         readiness=pods.http_probe("/ready", ports.ENGINE_STATUS, period=1, failures=1),
         liveness=pods.http_probe("/healthz", ports.ENGINE_STATUS, period=10, failures=30),
         startup=pods.http_probe("/healthz", ports.ENGINE_STATUS, period=2, failures=900),

@@ -10,6 +10,7 @@ from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import learner_job_name, role_name
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
+from spade_operator.children.storage import storage_environment, storage_secrets
 from spade_operator.children.workloads import indexed_job
 
 
@@ -46,7 +47,9 @@ def learner_job(run: Run, site: Site, attempt: int) -> list[Manifest]:
             volumes.task_file(),
             volumes.tokens(run.owner, Role.LEARNER),
         ),
-        environment={"MASTER_ADDR": master, "MASTER_PORT": str(ports.LEARNER_RENDEZVOUS)},
+        environment={"MASTER_ADDR": master, "MASTER_PORT": str(ports.LEARNER_RENDEZVOUS)}
+        | storage_environment(run.owner),
+        secrets=storage_secrets(run.owner),
         processes=wanted.ranks_per_node,
     )
     template = pods.pod_template(

@@ -14,7 +14,8 @@ class Origin:
     """Where a policy is taken from; always of the run's own namespace, because a pod can mount no other claims."""
 
     run: str
-    claim: str
+    claim: str | None
+    """Of its storage; None: a bucket, the same one as this run's."""
     policy_version: int | None
     """What the spec names."""
     newest: int | None
@@ -22,13 +23,16 @@ class Origin:
 
     def task(self, owner: Owner) -> OriginTask:
         """What the preparation Job is told."""
+        if self.claim is None:
+            uri = f"{owner.storage_uri.rpartition('/')[0]}/{self.run}"
+            return OriginTask(run=self.run, storage_uri=uri, policy_version=self.policy_version, newest=self.newest)
         mount = STORAGE_MOUNT if self.claim == owner.claim else ORIGIN_MOUNT
         uri = f"file://{mount}/{owner.namespace}/{self.run}"
         return OriginTask(run=self.run, storage_uri=uri, policy_version=self.policy_version, newest=self.newest)
 
     def volumes(self, owner: Owner) -> tuple[Volume, ...]:
-        """Its storage, read-only; nothing when both runs share one claim."""
-        if self.claim == owner.claim:
+        """Its storage, read-only; nothing when both runs share one claim or bucket."""
+        if self.claim in (owner.claim, None):
             return ()
         claim = {"claimName": self.claim, "readOnly": True}
         return (Volume("origin", {"persistentVolumeClaim": claim}, ORIGIN_MOUNT, read_only=True),)

@@ -12,6 +12,7 @@ from spade_operator.children.names import claim_name, pool_family
 from spade_operator.queueing import Place
 
 STORAGE_MOUNT = "/storage"
+STAGING_MOUNT = "/staging"
 POOL_ROLES = frozenset({Role.SANDBOX, Role.BEACON, Role.WORKER})
 WORKER_RESTARTS = 5
 """Of a stand-alone EnvBatch that does not say."""
@@ -55,13 +56,17 @@ class Owner:
         return Role.LEARNER if self.placement is Placement.COLOCATED else Role.ENGINE
 
     @property
-    def claim(self) -> str:
-        """The claim that its pods mount."""
+    def claim(self) -> str | None:
+        """The claim that its pods mount; None: its storage is a bucket."""
+        if self.storage.s3 is not None:
+            return None
         return self.storage.claim_name or claim_name(self.name)
 
     @property
     def storage_uri(self) -> str:
         """Its folder in run storage, as pods see it."""
+        if self.storage.s3 is not None:
+            return f"{self.storage.s3.uri}/{self.namespace}/{self.name}"
         return f"file://{STORAGE_MOUNT}/{self.namespace}/{self.name}"
 
     @property

@@ -30,6 +30,8 @@ class Container:
     ports: Mapping[str, int]
     volumes: Sequence[Volume]
     environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, Manifest] = field(default_factory=dict)
+    """Variables from Secrets: name → secretKeyRef. They go before all others."""
     processes: int = 1
     """Processes that share the CPU budget."""
     readiness: Manifest | None = None
@@ -122,13 +124,14 @@ def pod_template(
     return {"metadata": metadata, "spec": spec | (more or {})}
 
 
-def _variables(values: Mapping[str, str], own: PodSettings) -> list[Manifest]:
+def _variables(values: Mapping[str, str], own: PodSettings, role_secrets: Mapping[str, Manifest]) -> list[Manifest]:
     """The container's environment by name, so that the same settings make the same bytes."""
     secrets = {
         name: {"valueFrom": {"secretKeyRef": {"name": wanted.secret, "key": wanted.key}}}
         for name, wanted in own.secret_environment.items()
     }
     whole: dict[str, Manifest] = {**secrets, **{name: {"value": value} for name, value in values.items()}}
+    whole |= {name: {"valueFrom": {"secretKeyRef": wanted}} for name, wanted in role_secrets.items()}
     return [{"name": name, **whole[name]} for name in sorted(whole)]
 
 
@@ -154,7 +157,7 @@ def _container(site: Site, part: Part, *, shares_devices: bool) -> Manifest:
         "image": container.image,
         "imagePullPolicy": str(site.image_pull_policy),
         "command": list(container.command),
-        "env": _variables(variables, own),
+        "env": _variables(variables, own, container.secrets),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in container.ports.items()],
         "resources": resources.model_dump() | claims,
         "volumeMounts": [

@@ -35,7 +35,7 @@ def _openings(owner: Owner, site: Site) -> list[Manifest]:
     """What each role may do beyond nothing."""
     engine = owner.engine_role
     operator = _namespace_pods(site.operator_namespace, site.operator_labels)
-    outside = [_dns(site), *_addresses(site)]
+    outside = [_dns(site), *_addresses(site), *_others(site)]
     return [
         _policy(
             owner,
@@ -174,3 +174,8 @@ def _nodes(owner: Owner, site: Site) -> list[Manifest]:
 
 def _addresses(site: Site) -> list[Manifest]:
     return [{"to": [{"ipBlock": {"cidr": cidr}} for cidr in site.egress_cidrs]}] if site.egress_cidrs else []
+
+
+def _others(site: Site) -> list[Manifest]:
+    """Pods of others that the installation names."""
+    return [_to([_namespace_pods(one.namespace, one.pod_labels)], *one.ports) for one in site.egress_pods]

@@ -10,6 +10,7 @@ from spade_operator.children.names import prepare_job_name
 from spade_operator.children.origin import Origin
 from spade_operator.children.owner import Run
 from spade_operator.children.site import Site
+from spade_operator.children.storage import storage_environment, storage_secrets
 from spade_operator.children.workloads import indexed_job
 
 BACKOFF_LIMIT = 2
@@ -59,7 +60,8 @@ def storage_job(
         image=site.images.trainer,
         command=("python", "-m", "spade_trainer.workers.main", task.kind),
         ports={},
-        environment=environment or {},
+        environment={**(environment or {}), **storage_environment(run.owner)},
+        secrets=storage_secrets(run.owner),
         volumes=(*volumes.scratch(scratch), volumes.storage(run.owner), *more_volumes, volumes.task_file()),
     )
     template = pods.pod_template(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -40,6 +41,17 @@ class Dns(Document):
     """Their labels."""
     cidrs: tuple[str, ...] = ()
     """More addresses that answer port 53, such as a node-local cache."""
+
+
+class EgressPods(Document):
+    """Pods that a run's trusted pods may reach, such as an object store in the cluster."""
+
+    namespace: str = Field(min_length=1)
+    """Their namespace."""
+    pod_labels: dict[LabelKey, LabelValue] = Field(min_length=1)
+    """Their labels."""
+    ports: tuple[Annotated[int, Field(ge=1, le=65535)], ...] = Field(min_length=1)
+    """Ports of theirs."""
 
 
 class Proxy(Document):
@@ -144,6 +156,8 @@ class Site(Document):
     """Where pods ask for names."""
     egress_cidrs: tuple[str, ...] = ()
     """Addresses that workers, learner, engines and preparation may reach besides DNS."""
+    egress_pods: tuple[EgressPods, ...] = ()
+    """Pods that they may reach."""
     run_pods: PodMarks = PodMarks()
     """Labels and annotations of a run's pods."""
     proxy: Proxy = Proxy()

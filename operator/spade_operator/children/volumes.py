@@ -8,7 +8,7 @@ from spade_contracts.labels import TASK_ANNOTATION, Role
 from spade_contracts.resources.volumes import PodVolume
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import targets_name, tokens_name
-from spade_operator.children.owner import STORAGE_MOUNT, Owner
+from spade_operator.children.owner import STAGING_MOUNT, STORAGE_MOUNT, Owner
 
 HOME = "/home/spade"
 
@@ -36,8 +36,10 @@ def shared_memory(size: str) -> Volume:
     return Volume("shm", {"emptyDir": {"medium": "Memory", "sizeLimit": size}}, "/dev/shm")  # noqa: S108
 
 
-def storage(owner: Owner, *, read_only: bool = False) -> Volume:
-    """Run storage."""
+def storage(owner: Owner, *, read_only: bool = False, of: str = "") -> Volume:
+    """Run storage, or room for copies of what lies in its bucket. `of`: as for scratch."""
+    if owner.storage.s3 is not None:
+        return Volume(f"{of}staging", {"emptyDir": {"sizeLimit": owner.storage.staging_size}}, STAGING_MOUNT)
     claim = {"claimName": owner.claim, "readOnly": read_only}
     return Volume("storage", {"persistentVolumeClaim": claim}, STORAGE_MOUNT, read_only)
 

@@ -8,6 +8,7 @@ from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import role_name, service_host
 from spade_operator.children.owner import Owner, Parent
 from spade_operator.children.site import Site
+from spade_operator.children.storage import storage_environment, storage_secrets
 from spade_operator.children.workloads import indexed_job
 
 
@@ -41,6 +42,8 @@ def worker_job(
             volumes.task_file(),
             volumes.tokens(owner, Role.WORKER),
         ),
+        environment=storage_environment(owner),
+        secrets=storage_secrets(owner),
     )
     template = pods.pod_template(
         owner,

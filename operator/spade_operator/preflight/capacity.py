@@ -67,6 +67,8 @@ def _alone(plan: Plan, around: Surroundings) -> Iterator[Finding]:
 
 def _on_one_node(plan: Plan, around: Surroundings) -> Iterator[Finding]:
     """Storage of one node holds all pods that mount it on one node."""
+    if plan.claim is None:
+        return
     claim = (around.claims or {}).get(plan.claim)
     shared = "ReadWriteMany" in claim.access_modes if claim is not None else plan.shared_storage
     mounting = tuple(pods for pods in plan.pods if pods.mounts_claim(plan.claim))

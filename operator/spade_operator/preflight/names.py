@@ -24,6 +24,10 @@ def check_storage(plan: Plan, around: Surroundings) -> Iterator[Finding]:
         message = f"PersistentVolumeClaim {joined(missing)} does not exist in namespace {plan.namespace}."
         yield Finding(Level.PROBLEM, STORAGE, message, fields, Reason.STORAGE_UNAVAILABLE)
         return
+    if plan.claim is None:
+        words = "Run storage is a bucket. That it can be read and written only the preparation Job shows."
+        yield Finding(Level.FINE, STORAGE, words)
+        return
     claim = around.claims.get(plan.claim)
     if claim is not None:
         lost = claim.phase == "Lost"

@@ -57,8 +57,10 @@ class Pods:
     def _resources(self) -> list[Manifest]:
         return [container["resources"] for container in self.spec["containers"]]
 
-    def mounts_claim(self, claim: str) -> bool:
+    def mounts_claim(self, claim: str | None) -> bool:
         """Whether it mounts this claim."""
+        if claim is None:
+            return False
         return any(volume.get(CLAIM_VOLUME, {}).get("claimName") == claim for volume in self.spec["volumes"])
 
 
@@ -70,8 +72,8 @@ class Plan:
     name: str
     pods: tuple[Pods, ...]
     prepare: Pods
-    claim: str
-    """Of run storage."""
+    claim: str | None
+    """Of run storage; None: it is a bucket."""
     makes_claim: bool
     """The operator makes it, unless it is there."""
     storage_class: str | None
@@ -148,7 +150,7 @@ def plan_of(run: Run, site: Site) -> Plan:
         ),
         Pods(Role.PREPARE, 1, 1, _pod(prepare)),
         claim=owner.claim,
-        makes_claim=spec.storage.claim_name is None,
+        makes_claim=owner.claim is not None and spec.storage.claim_name is None,
         storage_class=spec.storage.storage_class_name,
         shared_storage=spec.storage.access_mode == "ReadWriteMany",
         storage_size=quantities({"size": spec.storage.size})["size"],
@@ -185,7 +187,8 @@ def _named(all_pods: tuple[Pods, ...], reference: str, volume: str, name: str) -
     for pods in all_pods:
         for container in pods.spec["containers"]:
             for variable in container["env"]:
-                if found := variable.get("valueFrom", {}).get(reference):
+                found = variable.get("valueFrom", {}).get(reference)
+                if found and not found.get("optional"):
                     yield found["name"], {found["key"]}
         for one in pods.spec["volumes"]:
             if found := one.get(volume):

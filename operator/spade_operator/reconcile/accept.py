@@ -36,6 +36,9 @@ def check(spec: SpadeRunSpec) -> None:
     method = spec.method()
     if (spec.model.uri is None) == (spec.model.from_run is None):
         raise InvalidInput("spec.model", "must have one source", remedy="Write either uri or fromRun.")
+    if spec.storage.s3 is not None and (spec.storage.claim_name or spec.storage.storage_class_name):
+        remedy = "Write either s3, or claimName or storageClassName."
+        raise InvalidInput("spec.storage", "must be in one place", remedy=remedy)
     if (spec.model.revision is not None) != (spec.model.uri or "").startswith(HUB):
         remedy = "Write its commit, 40 hexadecimal digits, with hf: and only with it."
         raise InvalidInput("spec.model.revision", "is the commit of a model of the hub", remedy=remedy)

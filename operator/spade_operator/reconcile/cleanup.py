@@ -55,7 +55,8 @@ def _needless(seen: Observed) -> bool:
     """Nothing is to be deleted, or nobody can: a change of mind, or no claim or readable spec."""
     if seen.run.spec is None or seen.spec.storage.on_delete is OnDelete.RETAIN:
         return True
-    return seen.spec.storage.claim_name is None and (Kind.CLAIM, seen.owner.claim) not in seen.others
+    made = seen.owner.claim is not None and seen.spec.storage.claim_name is None
+    return made and (Kind.CLAIM, seen.owner.claim) not in seen.others
 
 
 def _failed(seen: Observed, pods: tuple[PodRecord, ...], name: str) -> Step:

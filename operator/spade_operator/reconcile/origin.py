@@ -23,11 +23,15 @@ def origin(seen: Observed) -> Origin | Wanted | None:
         return _of_storage(wanted, seen)
     if (waits := _waits(wanted, source.status)) is not None:
         return waits
+    if (elsewhere := _elsewhere(wanted, seen, source)) is not None:
+        return elsewhere
     return Origin(wanted.name, _claim(wanted, source), wanted.policy_version, source.status.policy_version)
 
 
 def _of_storage(wanted: FromRun, seen: Observed) -> Origin | Wanted:
     """The run is gone: its storage may have stayed."""
+    if seen.spec.storage.s3 is not None and wanted.claim_name is None:
+        return Origin(wanted.name, None, wanted.policy_version, None)
     claim = wanted.claim_name or (claim_name(wanted.name) if seen.source_claim else None)
     if claim is None:
         text = (
@@ -39,7 +43,25 @@ def _of_storage(wanted: FromRun, seen: Observed) -> Origin | Wanted:
     return Origin(wanted.name, claim, wanted.policy_version, None)
 
 
-def _claim(wanted: FromRun, source: RunRecord) -> str:
+def _elsewhere(wanted: FromRun, seen: Observed, source: RunRecord) -> Wanted | None:
+    """A pod is given the keys of one bucket, so that of another run must be the same."""
+    theirs = source.spec.storage.s3 if source.spec is not None else None
+    ours = seen.spec.storage.s3
+    same = (
+        ours is not None and theirs is not None and (ours.uri, ours.endpoint_url) == (theirs.uri, theirs.endpoint_url)
+    )
+    if theirs is None or same:
+        return None
+    text = (
+        f"spec.model.fromRun: the storage of SpadeRun {wanted.name} is {theirs.uri}, which this run is given no keys "
+        "of. Write the same spec.storage.s3 in a new run, or export that policy and name it as spec.model.uri."
+    )
+    return is_false(RunCondition.ACCEPTED, Reason.POLICY_NOT_FOUND, text)
+
+
+def _claim(wanted: FromRun, source: RunRecord) -> str | None:
+    if source.spec is not None and source.spec.storage.s3 is not None:
+        return None
     own = source.spec.storage.claim_name if source.spec is not None else None
     return own or wanted.claim_name or claim_name(wanted.name)
 

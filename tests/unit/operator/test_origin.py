@@ -75,6 +75,34 @@ def test_claim_that_both_runs_share_is_mounted_once() -> None:
     assert told(picture)["storage_uri"] == "file:///storage/default/first"
 
 
+def bucket(uri: str = "s3://spade/runs") -> dict[str, Any]:
+    return {"storage": {"s3": {"uri": uri, "credentialsSecret": "bucket"}}}
+
+
+def test_bucket_that_both_runs_share_is_read_with_the_runs_own_keys() -> None:
+    for picture in (
+        seen(source(p.holding(policy_version=6), **bucket()), **bucket()),
+        seen(**bucket()),
+    ):
+        assert mounted(picture) == {}
+        assert told(picture)["storage_uri"] == "s3://spade/runs/default/first"
+
+
+def test_run_in_a_bucket_may_start_from_a_claim() -> None:
+    picture = seen(source(p.holding(policy_version=6)), **bucket())
+    assert set(mounted(picture)) == {"origin"}
+    assert told(picture)["storage_uri"] == "file:///origin/default/first"
+
+
+@pytest.mark.parametrize("storage", [bucket("s3://spade/others"), {}])
+def test_run_is_given_no_keys_of_another_bucket(storage: dict[str, Any]) -> None:
+    step = prepare(seen(source(p.holding(policy_version=6), **bucket()), **storage), p.NOW)
+    assert not [a for a in p.actions_of(step, Create) if a.manifest["kind"] == "Job"]
+    status, why, message = p.wanted(step, RunCondition.ACCEPTED)
+    assert (status, why) == ("False", "PolicyNotFound")
+    assert "s3://spade/runs" in message
+
+
 @pytest.mark.parametrize(
     ("picture", "reason", "words"),
     [

@@ -150,7 +150,7 @@ class Engine:
         the learner sees what it is dealing with, and never admitted.
         """
         began = time.monotonic()
-        folder, manifest = find_policy(self._store, request)
+        folder, manifest = await asyncio.to_thread(find_policy, self._store, request)
         seconds = self._deadlines.load_seconds
         async with self._touching_weights(lives.check_started):
             arguments = {"folder": str(folder)}

@@ -1,6 +1,7 @@
 """Checkpoints in run storage: Megatron's torch_dist files with the optimiser, and a manifest written last."""
 
 import json
+import os
 from typing import Any
 
 import torch.distributed as dist
@@ -12,9 +13,12 @@ from spade_trainer.learner.masters import parameter_sha256, require_masters_matc
 from spade_trainer.learner.training import Trainee
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, exists, local_path, read_bytes, remove, replace
+from spade_trainer.store.staging import fetched_by_lists, forget, publish
 
 SHARDING = {"distrib_optim_sharding_type": "fully_reshardable", "chained_optim_avoid_prefix": True}
 """The optimiser's state lies by parameter, so that a checkpoint can be read in another layout."""
+LISTS = "files-"
+"""Beginning of the names of a checkpoint's lists in S3: one a node, the digests of what its ranks wrote."""
 
 
 def save(
@@ -25,13 +29,22 @@ def save(
     digest: SHA-256 of the masters. old_probe: the probe's log-probabilities under the version before, which a learner
     that starts from this checkpoint could not compute.
     """
-    folder = local_path(store, layout.checkpoint_folder(policy_version))
+    name = layout.checkpoint_folder(policy_version)
+    folder = local_path(store, name)
     if dist.get_rank() == 0:
-        remove(store, layout.checkpoint_folder(policy_version))  # an earlier attempt's half
+        remove(store, name)  # an earlier attempt's half
+    dist.barrier()
+    if dist.get_rank() == 0 or (store.files.staged and _first_of_node()):
+        forget(store, name)
         folder.mkdir(parents=True)
     dist.barrier()
     with optimizer_section():
         dist_checkpointing.save(_state(trained, loading=False), str(folder))
+    dist.barrier()
+    if store.files.staged and _first_of_node():
+        digests = publish(store, name)
+        replace(store, f"{name}/{LISTS}{os.environ.get('GROUP_RANK', '0')}.json", json.dumps(digests).encode())
+        forget(store, name)
     dist.barrier()
     if dist.get_rank() == 0:
         replace(store, _probe_path(policy_version), json.dumps(old_probe).encode())
@@ -50,12 +63,15 @@ def load(store: Store, trained: Trainee, policy_version: int) -> str:
 
     Raises MastersDiffer if masters and weights do not belong together.
     """
-    folder = local_path(store, layout.checkpoint_folder(policy_version))
+    folder = fetched_by_lists(store, layout.checkpoint_folder(policy_version), LISTS)
     with optimizer_section():
         state = dist_checkpointing.load(_state(trained, loading=True), str(folder))
         trained.network.module.load_state_dict(state["model"])
         trained.optimizer.load_state_dict(state["optimizer"])
     require_masters_match(trained, f"checkpoint {policy_version}")
+    dist.barrier()
+    if _first_of_node():
+        forget(store, layout.checkpoint_folder(policy_version))
     return parameter_sha256(trained)
 
 
@@ -64,6 +80,11 @@ def read_probe(store: Store, policy_version: int) -> tuple[float, ...] | None:
     path = _probe_path(policy_version)
     values = json.loads(read_bytes(store, path)) if exists(store, path) else None
     return None if values is None else tuple(float(value) for value in values)
+
+
+def _first_of_node() -> bool:
+    """Whether this rank speaks for its node, whose ranks share copies of what lies in S3."""
+    return int(os.environ.get("LOCAL_RANK", dist.get_rank())) == 0
 
 
 def _probe_path(policy_version: int) -> str:

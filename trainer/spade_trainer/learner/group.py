@@ -23,6 +23,7 @@ from spade_trainer.learner.masters import parameter_sha256, require_masters_matc
 from spade_trainer.learner.rounding import nudged
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.objects import Store, local_path
+from spade_trainer.store.staging import forget
 from spade_trainer.weights.probe import CANARY_FACTOR, NOISE_DRAWS, NUDGED_SHARE, measured_noise, probe_tokens
 
 
@@ -92,7 +93,7 @@ class Group:
         self._store = store
         self._run = run
         self._backend = backend
-        self._start = local_path(store, layout.policy_folder(0))
+        self._start = policies.policy_files(store, 0)
         self.version = 0
         self._moved: tuple[offload.Moved, ...] = ()
         """What is off the devices."""
@@ -198,6 +199,7 @@ class Group:
         )
         if dist.get_rank() == 0:
             policies.finish(self._store, self.version)
+            forget(self._store, layout.policy_folder(self.version))
 
     def _finished_policy(self) -> bool:
         return self.version in manifests.finished(self._store, layout.POLICIES, layout.POLICY)

@@ -5,6 +5,7 @@ resolved again and again, and an engine that fails is left alone for a moment.
 """
 
 import asyncio
+import math
 import socket
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -87,7 +88,7 @@ class EnginePool:
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.patience_seconds
-        body = request.model_dump_json().encode()
+        body = request_body(request)
         problem = f"{self.targets} resolves to no engine"
         self.figures.in_flight += 1
         try:
@@ -132,7 +133,7 @@ class EnginePool:
             raise _Later(f"{name}: {type(error).__name__} {error}") from error
         if status != 200:
             raise _refusal(name, status, content)
-        return _checked(name, content, request)
+        return checked_answer(name, content, request)
 
     async def _least_busy(self) -> _Engine | None:
         """The engine with the fewest requests of ours in flight, of those that are not resting."""
@@ -180,8 +181,13 @@ def _refusal(name: str, status: int, content: bytes) -> Exception:
     return EngineRefused(name, f"{body.error}: {body.message}")
 
 
-def _checked(name: str, content: bytes, request: GenerateRequest) -> GenerateResponse:
-    """The answer, if it is whole and of the policy asked for."""
+def request_body(request: GenerateRequest) -> bytes:
+    """What is sent to an engine."""
+    return request.model_dump_json().encode()
+
+
+def checked_answer(name: str, content: bytes, request: GenerateRequest) -> GenerateResponse:
+    """The answer of the engine of this name, if it is whole and of the policy asked for."""
     try:
         answer = GenerateResponse.model_validate_json(content)
     except ValidationError as error:
@@ -189,7 +195,8 @@ def _checked(name: str, content: bytes, request: GenerateRequest) -> GenerateRes
     count = len(answer.token_ids)
     if len(answer.log_probs) != count or sum(span.tokens for span in answer.spans) != count or not count:
         raise _Later(f"{name} answered {count} tokens with other counts of log-probabilities or span tokens")
-    if count > request.max_new_tokens or not all(value <= 1e-3 for value in answer.log_probs):
+    # `max` may pass over a NaN, the sum never does; both are one call over some thousand values.
+    if count > request.max_new_tokens or max(answer.log_probs) > 1e-3 or math.isnan(sum(answer.log_probs)):
         raise _Later(f"{name} answered more tokens than asked for, or log-probabilities that are none")
     if {span.policy_version for span in answer.spans} != {request.policy_version}:
         raise _Later(f"{name} drew with another policy than {request.policy_version}")

@@ -1,6 +1,5 @@
 """Episodes as Parquet: one row a play, one part file an environment and rollout."""
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from spade_contracts.manifests import RolloutManifest
 from spade_contracts.statuses import Outcome
 from spade_trainer.store import layout
+from spade_trainer.store.columnar import parquet_options, rows_of, table_of
 from spade_trainer.store.objects import Store, create, exists, read_bytes
 
 if TYPE_CHECKING:
@@ -178,12 +178,7 @@ def read_kept_episodes(store: Store, manifest: RolloutManifest) -> tuple[Episode
 
 def parquet_bytes(rows: Iterable[dict[str, Any]], schema: "pa.Schema") -> bytes:
     """Rows as one Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), out, compression="zstd")
-    return out.getvalue()
+    return parquet_groups([list(rows)], schema)
 
 
 def parquet_groups(groups: "Iterable[Sequence[dict[str, Any]]]", schema: "pa.Schema") -> bytes:
@@ -191,19 +186,19 @@ def parquet_groups(groups: "Iterable[Sequence[dict[str, Any]]]", schema: "pa.Sch
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    out = io.BytesIO()
-    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+    out = pa.BufferOutputStream()
+    with pq.ParquetWriter(out, schema, **parquet_options(schema)) as writer:
         for rows in groups:
-            writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
-    return out.getvalue()
+            writer.write_table(table_of(rows, schema))
+    return bytes(out.getvalue())
 
 
 def parquet_rows(content: bytes) -> list[dict[str, Any]]:
-    """The rows of one Parquet file."""
+    """The rows of one Parquet file; token columns as arrays that must not be written to (columnar.ARRAYS)."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows: list[dict[str, Any]] = pq.read_table(io.BytesIO(content)).to_pylist()
-    return rows
+    return rows_of(pq.read_table(pa.BufferReader(content)))
 
 
 def _row(episode: Episode) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import fsspec
 from spade_contracts.errors import InfrastructureFault, InvalidInput, ManifestMissing, StorageConflict
 from spade_contracts.manifests import PolicyManifest
 from spade_trainer.store import layout, manifests
-from spade_trainer.store.objects import Store, absolute
+from spade_trainer.store.objects import Store, read_chunks
 
 CHUNK_BYTES = 1 << 20
 Read = Callable[[str], Iterable[bytes]]
@@ -44,9 +44,7 @@ def stored_policy(store: Store, version: int | None) -> tuple[PolicyManifest, Re
     folder = layout.policy_folder(manifest.policy_version)
 
     def read(name: str) -> Iterator[bytes]:
-        with store.fs.open(absolute(store, f"{folder}/{name}"), "rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                yield chunk
+        yield from read_chunks(store, f"{folder}/{name}")
 
     return manifest, read
 

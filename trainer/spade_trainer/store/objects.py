@@ -1,22 +1,23 @@
 """Bytes in run storage: reading, atomic writing, and creation that never replaces.
 
-A URI decides the file system. Folders (`file:`) are complete; another fsspec file system needs only an exclusive
-create (`pipe_file(mode="create")`, which s3fs maps to If-None-Match), and is refused until it is tested.
+A URI decides the file system: a folder (`file:`, store/folder.py) or S3 (`s3:`, store/s3.py). Another one needs an
+exclusive create, and is refused until it is tested.
 """
 
-import errno
+import hashlib
 import os
-import uuid
+import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
-
-import fsspec
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from spade_contracts.errors import InvalidInput, ManifestMissing, StorageConflict
-
-TESTED_SCHEMES = ("file",)
+from spade_contracts.tasks import STAGING
+from spade_trainer.store.files import Files
+from spade_trainer.store.folder import FolderFiles
+from spade_trainer.store.s3 import open_s3
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,11 @@ class Store:
     """A run's folder on some file system. Paths given to the functions below are relative to it."""
 
     uri: str
-    fs: Any
-    """fsspec file system, with listing caches off."""
+    files: Files
     root: str
     """The folder in the file system's own notation, without a trailing slash."""
+    local: Path
+    """Where its files are on this machine: the folder itself, or the place of their copies."""
 
 
 def open_store(uri: str) -> Store:
@@ -36,15 +38,26 @@ def open_store(uri: str) -> Store:
     Raises InvalidInput for a scheme that is not supported.
     """
     parts = urlsplit(uri)
-    scheme = parts.scheme or "file"
-    if scheme not in TESTED_SCHEMES:
+    if parts.scheme == "s3":
+        return _s3_store(uri, parts)
+    if parts.scheme not in ("", "file"):
         raise InvalidInput(
-            "storage.uri", f"{scheme}: is not supported by this version", remedy="Use a mounted volume (file:///path)."
+            "storage.uri",
+            f"{parts.scheme}: is not supported by this version",
+            remedy="Use a mounted volume (file:///path) or S3 (s3://bucket/prefix).",
         )
     if parts.netloc or not parts.path.startswith("/"):
         raise InvalidInput("storage.uri", f"{uri} is no absolute path", remedy="Write file:/// and the folder's path.")
-    fs = fsspec.filesystem("file", use_listings_cache=False, skip_instance_cache=True)
-    return Store(uri=uri, fs=fs, root=unquote(parts.path).rstrip("/"))
+    root = unquote(parts.path).rstrip("/")
+    return Store(uri=uri, files=FolderFiles(), root=root, local=Path(root))
+
+
+def _s3_store(uri: str, parts: SplitResult) -> Store:
+    root = f"{parts.netloc}{parts.path}".rstrip("/")
+    if not parts.netloc or "//" in root or parts.query or parts.fragment or "@" in parts.netloc:
+        raise InvalidInput("storage.uri", f"{uri} names no place in a bucket", remedy="Write s3://BUCKET/PREFIX.")
+    staging = Path(os.environ.get(STAGING) or Path(tempfile.gettempdir()) / "spade-staging")
+    return Store(uri=uri, files=open_s3(), root=root, local=staging / hashlib.sha256(root.encode()).hexdigest()[:16])
 
 
 def absolute(store: Store, path: str) -> str:
@@ -58,52 +71,44 @@ def uri_of(store: Store, path: str) -> str:
 
 
 def local_path(store: Store, path: str) -> Path:
-    """The path on this machine, for libraries that want files (torch_dist, vLLM)."""
-    return Path(absolute(store, path))
+    """The path on this machine, for libraries that want files (torch_dist, vLLM).
+
+    On S3 it is the place of a copy: `staging.fetch` brings it, `staging.publish` stores what was written there.
+    """
+    return store.local / path if path else store.local
 
 
 def exists(store: Store, path: str) -> bool:
     """Whether something is stored there."""
-    return bool(store.fs.exists(absolute(store, path)))
+    return store.files.exists(absolute(store, path))
 
 
 def read_bytes(store: Store, path: str) -> bytes:
     """The whole content. Raises ManifestMissing if there is none."""
     try:
-        return bytes(store.fs.cat_file(absolute(store, path)))
+        return store.files.read(absolute(store, path))
     except FileNotFoundError as error:
         raise ManifestMissing(f"{store.uri}/{path} does not exist") from error
 
 
+def read_chunks(store: Store, path: str) -> Iterator[bytes]:
+    """The content in pieces, for files that are large. Raises FileNotFoundError."""
+    return store.files.chunks(absolute(store, path))
+
+
 def names(store: Store, folder: str) -> tuple[str, ...]:
     """Names directly in a folder, sorted; unfinished files are left out. A missing folder is empty."""
-    try:
-        found = store.fs.ls(absolute(store, folder), detail=False)
-    except FileNotFoundError:
-        return ()
-    listed = (str(path).rstrip("/").rpartition("/")[2] for path in found)
-    return tuple(sorted(name for name in listed if not name.startswith(".")))
+    return tuple(name for name in every_name(store, folder) if not name.startswith("."))
+
+
+def every_name(store: Store, folder: str) -> tuple[str, ...]:
+    """The same with unfinished files."""
+    return tuple(sorted(store.files.listed(absolute(store, folder))))
 
 
 def create(store: Store, path: str, content: bytes) -> bool:
     """Store content under a new name, whole or not at all; False if the name was taken (nothing is replaced then)."""
-    target = local_path(store, path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _write_temporary(target, content)
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise InvalidInput(
-                "storage.uri", f"{store.uri} has no hard links", remedy="Use a volume with a POSIX file system."
-            ) from error
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
-    return True
+    return store.files.create(absolute(store, path), content)
 
 
 def create_same(store: Store, path: str, content: bytes) -> None:
@@ -120,39 +125,11 @@ def create_same(store: Store, path: str, content: bytes) -> None:
 
 def replace(store: Store, path: str, content: bytes) -> None:
     """Store content under a name, whole, in place of what was there. For files that no manifest names."""
-    target = local_path(store, path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _write_temporary(target, content).replace(target)
-    _sync_folder(target.parent)
+    store.files.replace(absolute(store, path), content)
 
 
 def remove(store: Store, path: str) -> None:
-    """Delete a file or folder with all that is in it; nothing there is fine."""
-    full = absolute(store, path)
-    try:
-        store.fs.rm(full, recursive=True)
-    except FileNotFoundError:
-        return
-
-
-def _write_temporary(target: Path, content: bytes) -> Path:
-    """The content, flushed to disk, under a hidden name beside the target."""
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Delete a file or folder with all that is in it, and its copy on this machine; nothing there is fine."""
+    store.files.remove(absolute(store, path))
+    if store.files.staged:
+        shutil.rmtree(local_path(store, path), ignore_errors=True)

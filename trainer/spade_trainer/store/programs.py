@@ -38,7 +38,10 @@ def read_programs(uri: str) -> tuple[ProgramFile, ...]:
 
     Raises InvalidInput that says what to write when nothing is there, it cannot be read, or it holds no program.
     """
-    path = local_path(open_store(uri), "")
+    store = open_store(uri)
+    if store.files.staged:
+        raise InvalidInput(uri, "is no folder or file", remedy="Copy the programs to a volume (file:///path).")
+    path = local_path(store, "")
     try:
         found = tuple(_found(path))
     except OSError as error:

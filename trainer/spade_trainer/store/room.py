@@ -38,7 +38,10 @@ def storage_full(uri: str, error: BaseException) -> StorageFull | None:
 def free_bytes(uri: str) -> int | None:
     """What an unprivileged process may still write; None where the file system cannot tell."""
     try:
-        folder = local_path(open_store(uri), "")
+        store = open_store(uri)
+        if store.files.staged:
+            return None
+        folder = local_path(store, "")
         present = next((one for one in (folder, *folder.parents) if one.exists()), Path("/"))
         told = os.statvfs(present)
     except (InvalidInput, OSError):

@@ -5,7 +5,7 @@ from spade_contracts.manifests import RunManifest
 from spade_contracts.statuses import CleanupSummary
 from spade_contracts.tasks import CleanupTask
 from spade_trainer.store import layout, manifests
-from spade_trainer.store.objects import Store, absolute, open_store, remove
+from spade_trainer.store.objects import every_name, open_store, remove
 
 
 def cleanup(task: CleanupTask) -> CleanupSummary:
@@ -22,18 +22,9 @@ def cleanup(task: CleanupTask) -> CleanupSummary:
             f"{store.uri} holds run {run.namespace}/{run.name}; it was left as it is.",
             remedy="Remove it yourself, or set spec.storage.onDelete: Retain.",
         )
-    names = _everything(store)
+    names = every_name(store, "")
     # run.json goes last: until then the folder says whose it is.
     for name in sorted(names, key=lambda name: (name == layout.RUN, name)):
         remove(store, name)
     remove(store, "")
     return CleanupSummary(removed=len(names), storage_uri=store.uri)
-
-
-def _everything(store: Store) -> list[str]:
-    """All names directly in the folder, unfinished files too."""
-    try:
-        found = store.fs.ls(absolute(store, ""), detail=False)
-    except FileNotFoundError:
-        return []
-    return [str(path).rstrip("/").rpartition("/")[2] for path in found]

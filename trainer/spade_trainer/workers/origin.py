@@ -8,7 +8,8 @@ from spade_contracts.manifests import PolicyOrigin, RunManifest
 from spade_contracts.resources import Reason
 from spade_contracts.tasks import OriginTask
 from spade_trainer.store import layout, manifests
-from spade_trainer.store.objects import Store, local_path, open_store
+from spade_trainer.store.objects import Store, open_store
+from spade_trainer.store.policies import policy_files
 from spade_trainer.workers.model_source import Refused
 
 WHERE = "model.fromRun"
@@ -35,14 +36,14 @@ def start_from(task: OriginTask) -> Start:
         raise Refused(
             Reason.POLICY_NOT_FOUND,
             WHERE,
-            f"the claim holds no run {task.run}: {store.uri}/{layout.RUN} does not exist",
+            f"its storage holds no run {task.run}: {store.uri}/{layout.RUN} does not exist",
             remedy="Name a run that was prepared, and its claim if that is not its own.",
         )
     version = _version(store, task)
     policy = manifests.read_policy(store, version)
     return Start(
         model_uri=run.model_uri,
-        folder=local_path(store, layout.policy_folder(version)),
+        folder=policy_files(store, version),
         origin=PolicyOrigin(run=task.run, policy_version=version, tensors_sha256=policy.tensors_sha256),
         files=policy.files,
     )

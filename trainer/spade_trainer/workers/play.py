@@ -91,7 +91,7 @@ async def _play_environments(
         table = Table(
             method=method,
             policy_version=task.policy_version,
-            chat=load_chat(policy_files(store, task.policy_version)),
+            chat=load_chat(policy_files(store, task.policy_version, weights=False)),
             generate=engines.generate,
             open_session=open_session,
         )

@@ -17,8 +17,9 @@ from spade_trainer.design.corpus_files import CorpusNotFound
 from spade_trainer.design.corpus_index import Corpus, CorpusIndex, index_corpus, open_corpus, write_index
 from spade_trainer.design.pool import PoolNotFound, read_pool
 from spade_trainer.design.skills import skill_named
-from spade_trainer.store import layout, manifests
-from spade_trainer.store.objects import Store, create, local_path, open_store, remove
+from spade_trainer.store import manifests
+from spade_trainer.store.objects import Store, create, open_store, remove
+from spade_trainer.store.policies import policy_files
 from spade_trainer.store.room import storage_full
 from spade_trainer.workers.hub import download_model
 from spade_trainer.workers.model_source import Refused, check_model, check_prompts, install_model, resolve_model
@@ -49,7 +50,7 @@ def prepare(task: PrepareTask) -> PrepareResult:
 
 def _prepared(task: PrepareTask) -> PrepareResult:
     """The result for a run that is accepted. Raises Refused or StorageConflict."""
-    store = _writable(task.run.storage_uri)
+    store = writable(task.run.storage_uri)
     present = manifests.find(store, manifests.run_path(), RunManifest)
     start = _start(task, present)
     manifest = RunManifest(
@@ -65,7 +66,7 @@ def _prepared(task: PrepareTask) -> PrepareResult:
     _check_pool(task.method)
     _check_skills(task.method)
     # Of a run that is prepared, policy 0 is asked: what it was copied from may be gone by now.
-    folder = start.folder or local_path(store, layout.policy_folder(0))
+    folder = start.folder or policy_files(store, 0)
     check_prompts(start.model_uri, task.method)
     figures = check_model(folder, task.method)
     policy = install_model(folder, store, start.files)
@@ -109,12 +110,13 @@ def _refused(reason: Reason, error: Exception) -> PrepareResult:
     return PrepareResult(accepted=False, reason=reason.value, message=str(error)[:MESSAGE_CHARACTERS])
 
 
-def _writable(uri: str) -> Store:
+def writable(uri: str) -> Store:
     """The run's storage, after something was written to it and removed again."""
     try:
         store = open_store(uri)
         name = f".write-test-{uuid.uuid4().hex}"
-        create(store, name, b"")
+        create(store, name, b"first")
+        exclusive = not create(store, name, b"second")
         remove(store, name)
     except InvalidInput as error:
         raise Refused(Reason.STORAGE_UNAVAILABLE, error.where, str(error)) from error
@@ -127,6 +129,13 @@ def _writable(uri: str) -> Store:
             f"{uri} cannot be written: {error.strerror}",
             remedy="Mount it writable.",
         ) from error
+    if not exclusive:
+        raise Refused(
+            Reason.STORAGE_UNAVAILABLE,
+            "storage",
+            f"{uri} lets a second writer replace the first one's object, so nothing there could be trusted",
+            remedy="Use a service that honours If-None-Match on PUT.",
+        )
     return store
 
 

@@ -60,7 +60,7 @@ async def studio_of(
             method=method,
             cycle=task.cycle,
             policy_version=task.policy_version,
-            chat=load_chat(policy_files(store, task.policy_version)),
+            chat=load_chat(policy_files(store, task.policy_version, weights=False)),
             generate=engines.generate,
             judge=judge,
             documents=await asyncio.to_thread(open_corpus, store, settings.corpus) if pool is None else (),

@@ -172,3 +172,15 @@ def test_every_pod_of_a_run_is_closed_in_both_directions(role: Role) -> None:
     assert matches(closed["podSelector"], member(role)[1])
     assert closed["policyTypes"] == ["Ingress", "Egress"]
     assert (closed["ingress"], closed["egress"]) == ([], [])
+
+
+def test_only_trusted_pods_reach_the_pods_of_others_that_the_installation_names() -> None:
+    store: Pod = ("storage", {"app": "minio"})
+    site = make_site(egress_pods=({"namespace": "storage", "podLabels": {"app": "minio"}, "ports": [9000]},))
+    for policy in network_policies(RUN.owner, site):
+        spec = policy["spec"]
+        opened = [rule for rule in spec["egress"] if rule and any(is_peer(peer, store) for peer in rule["to"])]
+        (expression,) = spec["podSelector"].get("matchExpressions", [{"values": []}])
+        trusted = {str(role) for role in (Role.WORKER, Role.ENGINE, Role.LEARNER, Role.PREPARE)}
+        reaches = bool(trusted & set(expression["values"])) and {} not in spec["egress"]
+        assert [rule["ports"] for rule in opened] == ([[{"protocol": "TCP", "port": 9000}]] if reaches else [])

@@ -110,7 +110,7 @@ def test_manifest_cannot_name_a_file_outside_of_the_target(tmp_path: Path, name:
         export(manifest, lambda _: [b"x"], str(tmp_path / "out"))
 
 
-@pytest.mark.parametrize("target", ["nothing://there", "s3://bucket/policy"])
+@pytest.mark.parametrize("target", ["nothing://there", "gcs://bucket/policy"])
 def test_file_system_that_is_not_installed_is_told(store: Store, target: str) -> None:
     with pytest.raises(InvalidInput, match="target"):
         export(*stored_policy(store, 3), target)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spade_trainer.store import objects
+from spade_trainer.store import folder
 from spade_trainer.store.objects import create, open_store
 from spade_trainer.store.room import LEAST_FREE_BYTES, StorageFull, free_bytes, storage_full
 
@@ -71,7 +71,7 @@ def test_a_write_that_failed_leaves_nothing_that_takes_room(tmp_path: Path, monk
     def full(_: int) -> None:
         raise FULL
 
-    monkeypatch.setattr(objects.os, "fsync", full)
+    monkeypatch.setattr(folder.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         create(open_store(tmp_path.as_uri()), "units/manifest.json", b"x" * 4096)
     assert [one for one in tmp_path.rglob("*") if one.is_file()] == []
