@@ -26,8 +26,8 @@ def score_window(document: WindowInput) -> dict[str, Any]:
         method = _at_generation(method)
     windows = [_window(at, one, document, method) for at, one in enumerate(document.environments)]
     skilled = [(one.skill, window) for one, window in zip(document.environments, windows, strict=True)]
-    rewards = rewards_of(skilled, method.rewards, method.switches, document.history)
-    trackers = trackers_of(skilled, method.rewards, document.history)
+    trackers = trackers_of(skilled, method.rewards, document.history, with_present=document.update_trackers)
+    rewards = rewards_of(skilled, method.rewards, method.switches, trackers)
     trained = [at for at, reward in enumerate(rewards) if reward.trained and method.rewards.train_designer]
     groups = centring_groups([skill for skill, _ in skilled], method.rewards.centring)
     scale = _scale(document, method, rewards)
