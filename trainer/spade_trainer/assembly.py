@@ -51,7 +51,8 @@ class Sample:
     """One trained token sequence. All arrays have the shape (tokens,) and must not be written to."""
 
     id: str
-    """Unique in the batch: `c0004-s003/r0017-p002` for a play, `c0004-s003/design` for a program."""
+    """Unique in the batch: `c0004-s003/r0017-p002` for a play, with `+1` behind it for its first repeat,
+    `c0004-s003/design` for a program."""
     role: SampleRole
     group: str
     """Environment id, `c0004-s003`: player advantages are z-scores within it."""
