@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.rewards import PlayerNormalisation
-from spade_contracts.config.switches import BaselineMemory, BatchDenominator, LogProbTemperature, ShortBatches
+from spade_contracts.config.switches import BaselineMemory, LogProbTemperature, ShortBatches
 from spade_contracts.manifests import RolloutManifest, RunManifest
-from spade_trainer.due import PaidDesign, due_cycles, full_batch, generated, paid_designs, rollouts_of
+from spade_trainer.due import PaidDesign, due_cycles, generated, paid_designs, rollouts_of
 from spade_trainer.play.samples import trained_sequences
 from spade_trainer.randomness import Purpose, generator
 from spade_trainer.rewards.advantages import (
@@ -33,7 +33,15 @@ from spade_trainer.rewards.advantages import (
     ema_baseline,
     player_advantages,
 )
-from spade_trainer.rewards.composition import Composition, compose, plays_wanted
+from spade_trainer.rewards.composition import (
+    Composition,
+    batch_denominator,
+    compose,
+    drawn,
+    full_batch,
+    plays_wanted,
+    rescale,
+)
 from spade_trainer.rewards.window import mean, window_of
 from spade_trainer.store import manifests
 from spade_trainer.store.episodes import Episode, Trajectory, read_episodes
@@ -171,14 +179,11 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
         rewards += [one.reward.value for one in paid if one.reward.value is not None and one.reward.trained]
         masked += sum(one.reward.masked for one in paid)
 
-    def keep(count: int, wanted: int) -> list[int]:
-        drawn = generator(method.seed, Purpose.BATCH, rollout).permutation(count)[:wanted]
-        return sorted(int(position) for position in drawn)
-
+    keep = drawn(method.seed, rollout)
     made = compose(len(designs), len(plays), full=full, generated=own, switches=method.switches, keep=keep)
     units = len(made.real)
-    samples = tuple(_rescaled(method, _placed(made, designs, plays), units))
-    denominator = _denominator(method, units)
+    samples = tuple(_placed(made, designs, plays, rescale(method, units)))
+    denominator = batch_denominator(method, units)
     return Batch(
         rollout=rollout,
         policy_version=played.policy_version,
@@ -272,12 +277,13 @@ def _normalised(
 
 
 def _placed(
-    made: Composition, designs: Sequence[tuple[Sample, ...]], plays: Sequence[tuple[Sample, ...]]
+    made: Composition, designs: Sequence[tuple[Sample, ...]], plays: Sequence[tuple[Sample, ...]], factor: float
 ) -> Iterator[Sample]:
-    """The samples of a composition; a repeat has its number behind its id."""
+    """The samples of a composition with their advantages times a factor; a repeat has its number behind its id."""
     for place in made.real:
         for sample in (designs if place.designer else plays)[place.index]:
-            yield replace(sample, id=f"{sample.id}+{place.repeat}") if place.repeat else sample
+            name = f"{sample.id}+{place.repeat}" if place.repeat else sample.id
+            yield replace(sample, id=name, advantage=sample.advantage * factor)
 
 
 def _sample(
@@ -317,21 +323,3 @@ def _generated(store: Store, method: MethodConfig, rollout: int) -> int:
     if method.switches.short_batches is not ShortBatches.FILLED or not method.starts_cycle(rollout):
         return 0
     return generated(method, manifests.read_batch(store, method.cycle_of(rollout)), 0)
-
-
-def _denominator(method: MethodConfig, units: int) -> float:
-    """What the summed loss is divided by (switch batchDenominator). units: plays and designs, repeats included."""
-    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    return float(full_batch(method) if fixed else max(1, units))
-
-
-def _rescaled(method: MethodConfig, samples: Iterable[Sample], units: int) -> Iterable[Sample]:
-    """The samples as the reference weighs a batch that is not full: it averages over real ones if there is no KL term.
-
-    Only with the fixed denominator (method.md §1.2, empty cases).
-    """
-    full = full_batch(method)
-    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    if not fixed or method.learner.loss.kl_coefficient > 0 or not 0 < units < full:
-        return samples
-    return [replace(sample, advantage=sample.advantage * full / units) for sample in samples]

@@ -7,8 +7,8 @@ from spade_contracts.config import MethodConfig
 from spade_contracts.config.rewards import RewardVariant
 from spade_contracts.config.switches import LeftoverDesignerSamples, RepeatedReturns
 from spade_contracts.manifests import BatchManifest, RolloutManifest
-from spade_trainer.rewards.composition import plays_wanted
-from spade_trainer.rewards.designer import Reward, rewards_of, skill_means
+from spade_trainer.rewards.composition import full_batch, plays_wanted
+from spade_trainer.rewards.designer import Reward, rewards_of, skill_means, trackers_of
 from spade_trainer.rewards.window import window_of, with_repeats
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.designs import Design, read_designs
@@ -74,8 +74,8 @@ def paid_designs(store: Store, method: MethodConfig, cycle: int, *, until: int) 
     rollouts = counted_rollouts(store, method, batch, until=until)
     windows = [window_of(layout.environment_id(cycle, design.slot), rollouts) for design in admitted]
     skilled = [(design.skill, window) for design, window in zip(admitted, windows, strict=True)]
-    history = _history(store, method, cycle)
-    rewards = rewards_of(skilled, method.rewards, method.switches, history)
+    trackers = trackers_of(skilled, method.rewards, _history(store, method, cycle))
+    rewards = rewards_of(skilled, method.rewards, method.switches, trackers)
     return tuple(PaidDesign(design, reward) for design, reward in zip(admitted, rewards, strict=True))
 
 
@@ -100,11 +100,6 @@ def rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -
     length = method.environments.cycle_length
     wanted = range(cycle * length, min((cycle + 1) * length, until + 1))
     return tuple(manifests.read_rollout(store, rollout) for rollout in wanted)
-
-
-def full_batch(method: MethodConfig) -> int:
-    """Samples of a rollout in which nothing is missing."""
-    return method.environments.per_cycle * method.play.plays_per_environment
 
 
 def generated(method: MethodConfig, batch: BatchManifest, offset: int) -> int:

@@ -6,7 +6,9 @@ Nothing here knows what a sample is. A play is one unit however many samples it 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from spade_contracts.config.switches import ShortBatches, SurplusSamples, Switches
+from spade_contracts.config import MethodConfig
+from spade_contracts.config.switches import BatchDenominator, ShortBatches, SurplusSamples, Switches
+from spade_trainer.randomness import Purpose, generator
 
 Keep = Callable[[int, int], Sequence[int]]
 """(of how many, how many) → positions to keep, ascending, all different."""
@@ -48,6 +50,38 @@ class Composition:
     def padding(self) -> int:
         """Places without any trained token."""
         return len(self.places) - len(self.real)
+
+
+def full_batch(method: MethodConfig) -> int:
+    """Units of a batch in which nothing is missing."""
+    return method.environments.per_cycle * method.play.plays_per_environment
+
+
+def batch_denominator(method: MethodConfig, units: int) -> float:
+    """What the summed loss of so many real units is divided by (switch batchDenominator)."""
+    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
+    return float(full_batch(method) if fixed else max(1, units))
+
+
+def rescale(method: MethodConfig, units: int) -> float:
+    """Factor of every advantage in a batch of so many real units.
+
+    With the fixed denominator the reference averages over real samples if there is no KL term (method.md §1.2, empty
+    cases); else 1.
+    """
+    full = full_batch(method)
+    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
+    return full / units if fixed and method.learner.loss.kl_coefficient == 0 and 0 < units < full else 1.0
+
+
+def drawn(seed: int, rollout: int) -> Keep:
+    """What keeps plays at random: the same ones for the same run seed and rollout."""
+
+    def keep(count: int, wanted: int) -> list[int]:
+        chosen = generator(seed, Purpose.BATCH, rollout).permutation(count)[:wanted]
+        return sorted(int(position) for position in chosen)
+
+    return keep
 
 
 def repeated(count: int, wanted: int) -> tuple[tuple[int, int], ...]:

@@ -130,22 +130,29 @@ def rewards_of(
     environments: Sequence[tuple[str, Window]],
     settings: RewardsConfig,
     switches: Switches,
-    history: Mapping[str, Sequence[float]],
+    trackers: Mapping[str, Tracker],
 ) -> tuple[Reward, ...]:
     """The rewards of the environments of one cycle, in their order.
 
-    environments: (skill, window). history: mean return of each skill over the earlier windows, oldest first; only the
-    variant LearningPotential looks at it.
+    environments: (skill, window). trackers: of each skill (`trackers_of`); only the variant LearningPotential looks at
+    them, and a skill without one begins fresh.
     """
-    trackers = trackers_of(environments, settings, history)
-    return tuple(reward_of(window, settings, switches, trackers[skill]) for skill, window in environments)
+    return tuple(reward_of(window, settings, switches, trackers.get(skill, FRESH)) for skill, window in environments)
 
 
 def trackers_of(
-    environments: Sequence[tuple[str, Window]], settings: RewardsConfig, history: Mapping[str, Sequence[float]]
+    environments: Sequence[tuple[str, Window]],
+    settings: RewardsConfig,
+    history: Mapping[str, Sequence[float]],
+    *,
+    with_present: bool = True,
 ) -> dict[str, Tracker]:
-    """The tracker of each skill, these windows included, before they are measured against it. Vector V13."""
-    present = skill_means(environments)
+    """The tracker of each skill after the windows of its history and, before they are measured against it, these.
+
+    history: mean return of each skill over the earlier windows, oldest first. with_present: whether these windows are
+    taken in, as every run does. Vector V13.
+    """
+    present = skill_means(environments) if with_present else {}
     skills = [*history, *(skill for skill, _ in environments)]
     seen = {skill: [*history.get(skill, ()), *([present[skill]] if skill in present else [])] for skill in skills}
     return {skill: tracker_of(values, settings.learning_potential) for skill, values in seen.items()}

@@ -7,10 +7,9 @@ from typing import Any
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.rewards import PlayerNormalisation
-from spade_contracts.config.switches import BaselineMemory, BatchDenominator, LeftoverDesignerSamples
+from spade_contracts.config.switches import BaselineMemory, LeftoverDesignerSamples
 from spade_contracts.statuses import Outcome
 from spade_trainer.due import scheduled_cycles
-from spade_trainer.randomness import Purpose, generator
 from spade_trainer.rewards.advantages import (
     baseline_advantages,
     centring_groups,
@@ -19,7 +18,15 @@ from spade_trainer.rewards.advantages import (
     ema_baseline,
     player_advantages,
 )
-from spade_trainer.rewards.composition import Place, compose, plays_wanted
+from spade_trainer.rewards.composition import (
+    Place,
+    batch_denominator,
+    compose,
+    drawn,
+    full_batch,
+    plays_wanted,
+    rescale,
+)
 from spade_trainer.rewards.returns import credited_return, discounted_returns
 from spade_trainer.scoring.documents import BatchInput, DesignInput, EpisodeInput, PlayedInput
 from spade_trainer.scoring.reading import require_unique, settings_of
@@ -59,21 +66,16 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
     reasons = {one.id: _left_out(one, document, method) for one in document.designers}
     due = [one for one in document.designers if reasons[one.id] is None]
     counted = [one for one in document.designers if reasons[one.id] in {None, LeftOut.MASKED}]
-    full = method.environments.per_cycle * method.play.plays_per_environment
+    full = full_batch(method)
     generated = document.generated if method.rewards.train_designer else 0
     players = max(len(plays), plays_wanted(full, generated, method.switches)) if plays else 0
     scales = {cycle: _scale(method, sum(one.cycle == cycle for one in counted), players) for cycle in _cycles(counted)}
     credit = _credit(due, scales, method)
 
-    def keep(count: int, wanted: int) -> list[int]:
-        drawn = generator(method.seed, Purpose.BATCH, document.rollout).permutation(count)[:wanted]
-        return sorted(int(position) for position in drawn)
-
+    keep = drawn(method.seed, document.rollout)
     made = compose(len(due), len(plays), full=full, generated=generated, switches=method.switches, keep=keep)
     units = len(made.real)
-    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    averaged = fixed and method.learner.loss.kl_coefficient == 0 and 0 < units < full
-    factor = full / units if averaged else 1.0
+    factor = rescale(method, units)
 
     def shown(place: Place) -> dict[str, Any]:
         name = due[place.index].id if place.designer else plays[place.index].id
@@ -92,7 +94,7 @@ def score_batch(document: BatchInput) -> dict[str, Any]:
         "scale": next(iter(scales.values())) if len(scales) == 1 else None if scales else 1.0,
         "scales": [{"cycle": cycle, "scale": scale} for cycle, scale in scales.items()],
         "rescale": factor,
-        "denominator": float(full if fixed else max(1, units)),
+        "denominator": batch_denominator(method, units),
         "counts": {
             "fullBatch": full,
             "plays": len(plays),

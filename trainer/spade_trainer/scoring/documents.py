@@ -174,6 +174,8 @@ class WindowInput(Head):
     """When the rewards are computed."""
     history: dict[Name, tuple[Number, ...]] = {}
     """Mean return of each skill over earlier windows, oldest first, for the variant LearningPotential."""
+    update_trackers: Flag = True
+    """Whether moving averages take in this window before it is measured against them, as in every run."""
 
 
 class EpisodeInput(Document):

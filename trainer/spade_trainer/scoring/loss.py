@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from spade_contracts.config import LossConfig
-from spade_contracts.config.switches import BatchDenominator
 from spade_contracts.errors import InvalidInput
+from spade_trainer.rewards.composition import batch_denominator
 from spade_trainer.scoring.documents import LossInput, SampleInput
 from spade_trainer.scoring.loss_terms import (
     Array,
@@ -55,9 +55,7 @@ def score_loss(document: LossInput) -> dict[str, Any]:
         float(max(1, trained[group])) if one.denominator is None else one.denominator
         for group, one in zip(groups, document.samples, strict=True)
     ]
-    fixed = method.switches.batch_denominator is BatchDenominator.FIXED
-    full = method.environments.per_cycle * method.play.plays_per_environment
-    batch = document.batch_denominator or float(full if fixed else max(1, len(set(groups))))
+    batch = document.batch_denominator or batch_denominator(method, len(set(groups)))
     reduced = [
         (sample_mean(one.weighted, one.mask, below), 0.0 if one.kl is None else sample_mean(one.kl, one.mask, below))
         for one, below in zip(terms, denominators, strict=True)

@@ -8,6 +8,7 @@ from spade_contracts.config.switches import RegretEstimator
 from spade_contracts.errors import InvalidInput
 from spade_trainer.rewards.advantages import centring_groups, designer_advantages, designer_scale
 from spade_trainer.rewards.blend import normalised_regret
+from spade_trainer.rewards.composition import full_batch
 from spade_trainer.rewards.designer import Cause, Reward, rewards_of, trackers_of
 from spade_trainer.rewards.learnable import difficulty
 from spade_trainer.rewards.learning_potential import Tracker, signed_potential
@@ -26,8 +27,8 @@ def score_window(document: WindowInput) -> dict[str, Any]:
         method = _at_generation(method)
     windows = [_window(at, one, document, method) for at, one in enumerate(document.environments)]
     skilled = [(one.skill, window) for one, window in zip(document.environments, windows, strict=True)]
-    rewards = rewards_of(skilled, method.rewards, method.switches, document.history)
-    trackers = trackers_of(skilled, method.rewards, document.history)
+    trackers = trackers_of(skilled, method.rewards, document.history, with_present=document.update_trackers)
+    rewards = rewards_of(skilled, method.rewards, method.switches, trackers)
     trained = [at for at, reward in enumerate(rewards) if reward.trained and method.rewards.train_designer]
     groups = centring_groups([skill for skill, _ in skilled], method.rewards.centring)
     scale = _scale(document, method, rewards)
@@ -107,7 +108,7 @@ def _scale(document: WindowInput, method: MethodConfig, rewards: tuple[Reward, .
         return document.scale
     if not method.rewards.auto_scale:
         return 1.0
-    full = method.environments.per_cycle * method.play.plays_per_environment
+    full = full_batch(method)
     known = sum(reward.value is not None for reward in rewards)
     return designer_scale(
         known if document.counts.designers is None else document.counts.designers,

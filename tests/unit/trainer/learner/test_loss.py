@@ -95,3 +95,21 @@ def test_the_gradient_of_a_token_is_minus_its_advantage_times_its_weight(values:
     by_token.sum().backward()
     assert present.grad is not None
     assert present.grad.tolist() == pytest.approx((-advantage * weight).tolist(), abs=1e-5)
+
+
+@given(st.lists(st.tuples(numbers, st.booleans()), min_size=1, max_size=12), st.floats(-3, 3, width=32), numbers)
+def test_masked_tokens_change_neither_the_loss_nor_a_gradient(
+    rows: list[tuple[float, bool]], advantage: float, other: float
+) -> None:
+    mask = torch.tensor([[trained for _, trained in rows]])
+
+    def loss(replaced: bool) -> tuple[float, list[float]]:
+        present = vector(*(value if trained or not replaced else other for value, trained in rows)).requires_grad_()
+        by_token, _, _ = token_losses(present, torch.full_like(present, -1.0), torch.tensor(advantage), CONFIG)
+        whole = summed_sample_means(by_token[None], mask, vector(1.0))
+        whole.backward()
+        assert present.grad is not None
+        return whole.item(), present.grad.tolist()
+
+    assert loss(replaced=False) == loss(replaced=True)
+    assert all(slope == 0 for slope, (_, trained) in zip(loss(replaced=True)[1], rows, strict=True) if not trained)

@@ -128,5 +128,11 @@ def test_a_repeated_play_counts_again_in_the_window_of_its_environment() -> None
     assert windows == [((1.0, 0.0, 1.0, 0.0),), ((0.5,),)]
 
 
+def test_the_window_of_an_environment_made_in_mid_cycle_begins_with_its_first_rollout() -> None:
+    first, second = rollout((1.0,)), rollout((0.0,), (0.5, 1.0))
+    late = window_of("c0000-s001", [first, second])
+    assert (late.unhinted, late.first_return, late.hinted) == (((0.5, 1.0),), 0.75, ())
+
+
 def test_a_full_rollout_is_counted_as_it_is() -> None:
     assert with_repeats(rollout((1.0, 0.0), (0.5,)), 3) == rollout((1.0, 0.0), (0.5,))

@@ -100,9 +100,9 @@ def test_v12_regret_over_the_window() -> None:
 def test_v13_learning_potential() -> None:
     method = paper(variant="LearningPotential")
     environments = [("A", Window(((1.0,) * 4,), (), 0)), ("A", Window(((0.0, 0.0, 1.0, 0.0),), (), 0))]
-    tracker = trackers_of(environments, method.rewards, {"A": [0.5]})["A"]
-    assert (tracker.fast, tracker.slow) == pytest.approx((0.6225, 0.60625))
-    values = [r.value or 0.0 for r in rewards_of(environments, method.rewards, method.switches, {"A": [0.5]})]
+    trackers = trackers_of(environments, method.rewards, {"A": [0.5]})
+    assert (trackers["A"].fast, trackers["A"].slow) == pytest.approx((0.6225, 0.60625))
+    values = [r.value or 0.0 for r in rewards_of(environments, method.rewards, method.switches, trackers)]
     assert values == pytest.approx([0.39375, 0.35625])
     assert designer_advantages(values, ["A", "A"], 32) == pytest.approx([0.6, -0.6])
 

@@ -93,6 +93,18 @@ def test_v9_trackers_without_any_environment() -> None:
     assert (found["potential"], found["signedPotential"]) == pytest.approx((0.0825, -0.0825))
 
 
+def test_moving_averages_may_leave_out_the_window_that_is_measured() -> None:
+    found = window(
+        {"id": "a", "skill": "A", "unhinted": [[1, 1]]},
+        {"id": "b", "skill": "B", "unhinted": [[1, 0]]},
+        settings={"rewards": {"variant": "LearningPotential"}},
+        history={"A": [0.25]},
+        updateTrackers=False,
+    )
+    assert [one["reward"] for one in found["environments"]] == [0.75, 0.5]
+    assert (found["skills"]["A"]["slow"], found["skills"]["B"]["slow"]) == (0.25, None)
+
+
 def test_v24_difficulty() -> None:
     environments = [{"id": str(at), "unhinted": [[value], [0]]} for at, value in enumerate([0.9, 0.8, 0.2, 0.1, 0.5])]
     assert window(*environments)["difficulty"] == pytest.approx({"easy": 0.2, "learnable": 0.6, "hard": 0.2})
