@@ -24,7 +24,6 @@ from spade_contracts.config.switches import BaselineMemory, LogProbTemperature, 
 from spade_contracts.manifests import RolloutManifest, RunManifest
 from spade_trainer.due import PaidDesign, due_cycles, generated, paid_designs, rollouts_of
 from spade_trainer.play.samples import trained_sequences
-from spade_trainer.randomness import Purpose, generator
 from spade_trainer.rewards.advantages import (
     baseline_advantages,
     centring_groups,

@@ -170,6 +170,23 @@ def test_the_references_slices_lose_an_observation_after_a_thought(chats: Chats)
     assert "door" in spelling(chat, chat.next_turn("You see a door.", ON))
 
 
+@pytest.mark.parametrize("name", NAMES)
+@given(contents=st.lists(TEXTS | HOSTILE, max_size=4), again=TEXTS | HOSTILE)
+def test_what_is_remembered_of_a_conversation_changes_no_token(
+    chats: Chats, name: str, contents: list[str], again: str
+) -> None:
+    chat = chats(name)
+    remembering = chat.remembering()
+    assert remembering.pieces is not None
+    messages = [message(("user", "assistant")[i % 2], content) for i, content in enumerate(contents)]
+    for said in (messages, [*messages, message("tool", again)], [message("system", again), *messages]):
+        if said:
+            assert remembering.prompt(said) == chat.prompt(said)
+    assert remembering.next_turn(again) == chat.next_turn(again)
+    raw = "".join(contents)
+    assert remembering.encode(raw) == chat.encode(raw)
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [

@@ -54,7 +54,7 @@ class Dialogue:
     """Function schemas of the tools that the player may call."""
     now: Transcript
     """The sequence that the next turn is drawn for."""
-    earlier: list[Transcript] = field(default_factory=list)
+    earlier: list[Trajectory] = field(default_factory=list)
     """Sequences of earlier turns, where each has its own."""
 
 
@@ -62,6 +62,7 @@ def open_dialogue(
     chat: Chat, manner: Manner, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()
 ) -> Dialogue:
     """A conversation that begins with these messages."""
+    chat = chat.remembering()
     prompt = chat.prompt(messages, tools=tools, thinking=manner.thinking)
     return Dialogue(chat, manner, list(messages), tuple(tools), begin(prompt))
 
@@ -90,7 +91,7 @@ def add_answers(dialogue: Dialogue, answers: Sequence[Message]) -> None:
     chat, manner = dialogue.chat, dialogue.manner
     if manner.per_turn:
         dialogue.messages += answers
-        dialogue.earlier.append(dialogue.now)
+        dialogue.earlier.append(finish(dialogue.now))
         dialogue.now = begin(chat.prompt(dialogue.messages, tools=dialogue.tools, thinking=manner.thinking))
         return
     if manner.deltas is TurnDeltas.SLICED:
@@ -115,9 +116,10 @@ def sequences(dialogue: Dialogue) -> tuple[Trajectory, tuple[TurnTokens, ...]]:
     """All tokens of the conversation, and where each turn's sequence ends if they have their own."""
     if not dialogue.manner.per_turn:
         return finish(dialogue.now), ()
-    parts = [finish(one) for one in (*dialogue.earlier, dialogue.now) if one.last_drawn[1]]
+    last = finish(dialogue.now)
+    parts = [*dialogue.earlier, last] if last.drawn_tokens else dialogue.earlier
     if not parts:
-        return finish(dialogue.now), ()
+        return last, ()
     lengths = tuple(TurnTokens(len(part.token_ids), part.prompt_tokens) for part in parts)
     return _joined(parts), lengths
 
