@@ -84,6 +84,7 @@ def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain
     assert "document" not in alone["content"]
 
 
+@pytest.mark.switch("designerWithoutCorpus")
 @pytest.mark.parametrize(
     ("profile", "domain", "environments", "name"),
     [
@@ -111,6 +112,7 @@ def test_paper_asks_for_another_contract_where_there_is_no_corpus(
     assert "medium" in text
 
 
+@pytest.mark.switch("toolDesignerSystem")
 def test_d13_tools_get_their_system_prompt_in_corrected_and_none_in_paper() -> None:
     def roles(profile: Profile, domain: str) -> list[str]:
         method = settings(profile, domain)
