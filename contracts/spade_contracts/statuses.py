@@ -248,6 +248,8 @@ class DesignSummary(Contract):
     """Environments of an earlier cycle that are played again, because no program was accepted."""
     kept_from: int | None = None
     """That cycle."""
+    retry_designs_anew: bool = False
+    """No program was accepted, and a later attempt of the Job draws others (allRejected: Pause)."""
     seconds: float
     tokens: int
     storage_uri: str

@@ -51,11 +51,17 @@ class DesignerSource(StrEnum):
     gate is not asked in the run; no designer sample is trained and no hint is written."""
 
 
+ASKED = (DesignerSource.POLICY, DesignerSource.ENDPOINT)
+"""Sources that are asked for programs: they need skills, prompts and a corpus."""
+
+
 class AllRejected(StrEnum):
     """What becomes of a cycle of which no program was accepted."""
 
     FAIL = "Fail"
-    """The run fails with AllRejected and gives its pods back."""
+    """The run fails with AllRejected and gives its pods back; a retry adopts the same verdicts."""
+    PAUSE = "Pause"
+    """The same, but a retry designs the cycle anew, with other documents and draws."""
     KEEP_LAST = "KeepLast"
     """The environments of the latest cycle that has some are played again; without such a cycle the run fails."""
 

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from spade_contracts.config import EnvironmentsConfig
-from spade_contracts.config.environments import DesignerSource, EndpointConfig, HintMode, PoolConfig
+from spade_contracts.config.environments import ASKED, DesignerSource, EndpointConfig, HintMode, PoolConfig
 from spade_contracts.config.skills import known_skills, unknown_skills
 from spade_contracts.errors import InvalidInput
 
@@ -17,7 +17,7 @@ def check_designer(environments: EnvironmentsConfig) -> None:
     _check_endpoint(f"{DESIGNER}.endpoint", designer.endpoint, wanted=designer.source is DesignerSource.ENDPOINT)
     _check_endpoint(f"{HINTS}.endpoint", hints.endpoint, wanted=hints.mode is HintMode.ENDPOINT)
     _check_pool(designer.pool, wanted=designer.source is DesignerSource.POOL)
-    if designer.source is not DesignerSource.POOL:
+    if designer.source in ASKED:
         _check_skills(environments)
 
 

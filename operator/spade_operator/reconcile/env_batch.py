@@ -28,6 +28,13 @@ BEFORE_THE_END = (BatchCondition.GENERATED, BatchCondition.VERIFIED, BatchCondit
 NOTHING = "The batch came to nothing; the condition Failed says why."
 
 
+AGAIN = (
+    "A retry would meet them again: make a SpadeRun of another name with a model that writes such programs, or with "
+    "another seed, more designer attempts or more tokens."
+)
+ANEW = "Raise spec.retry to have the cycle designed anew, with other documents and draws."
+
+
 def finished(status: EnvBatchStatus) -> bool:
     """Whether nothing is left to do."""
     return any(condition_true(status.conditions, kind) for kind in (BatchCondition.COMPLETE, BatchCondition.FAILED))
@@ -110,8 +117,7 @@ def _result(
         main = max(summary.rejected, key=lambda key: summary.rejected[key], default="none")
         text = (
             f"No program was accepted in {summary.attempts} attempts; most were rejected as {main}. The verdicts are "
-            f"in {summary.storage_uri}. A retry would meet them again: make a SpadeRun of another name with a model "
-            f"that writes such programs, or with another seed, more designer attempts or more tokens."
+            f"in {summary.storage_uri}. {ANEW if summary.retry_designs_anew else AGAIN}"
         )
         marks[BatchCondition.COMPLETE] = (ConditionStatus.FALSE, Reason.ALL_REJECTED, NOTHING)
         marks[BatchCondition.FAILED] = (ConditionStatus.TRUE, Reason.ALL_REJECTED, text)

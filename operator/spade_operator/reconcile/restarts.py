@@ -7,6 +7,7 @@ to what no number of restarts would mend.
 from collections.abc import Mapping
 from datetime import datetime
 
+from spade_contracts.config.environments import AllRejected
 from spade_contracts.labels import Role
 from spade_contracts.resources import Phase, Reason, RunCondition
 from spade_contracts.resources.run_parts import Restarts
@@ -144,7 +145,8 @@ def _taken_up(seen: Observed) -> Step:
     environments, canaries = seen.status.environments, seen.status.canaries
     for child in broken:
         if isinstance(child, BatchRecord):
-            environments = without_attempts(environments, child.status)
+            if seen.method.environments.designer.all_rejected is not AllRejected.PAUSE:
+                environments = without_attempts(environments, child.status)
             canaries = without_canaries(canaries, child.status)
     refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
     return Step(

@@ -146,6 +146,14 @@ def test_attempts_of_a_cycle_that_came_to_nothing_are_counted_once_however_often
     assert taken_up.environments == {}
 
 
+def test_attempts_of_a_paused_cycle_stay_counted_because_a_retry_draws_others() -> None:
+    failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, attempts=7, accepted=0, rejected={"parse/syntax": 7})
+    pausing = {"environments": {"designer": {"allRejected": "Pause"}}}
+    first = decide(p.at_work(run=p.run_record(p.holding(*p.AT_WORK), **pausing), batches=[failed]), p.NOW).status
+    taken_up = decide(p.at_work(run=p.run_record(first, retry=1, **pausing), batches=[failed]), p.NOW).status
+    assert taken_up.environments == first.environments == {"accepted": 0, "parse/syntax": 7}
+
+
 def test_false_accept_stops_the_run_stays_counted_over_a_retry_and_is_tried_anew() -> None:
     figures = {"bad": 4, "good": 4, "false_accepts/order": 1, "false_rejects/leaks": 1}
     before = {"bad": 8, "good": 8}

@@ -228,6 +228,10 @@ def test_batch_without_one_accepted_program_fails() -> None:
     assert failed.reason == Reason.ALL_REJECTED
     assert "controls/crash" in failed.message
     assert "another name" in failed.message, "a retry adopts the verdicts that are in storage"
+    paused = batch_result(summary.model_copy(update={"retry_designs_anew": True}))
+    (failed,) = [c for c in paused.conditions if c.type == "Failed"]
+    assert failed.reason == Reason.ALL_REJECTED
+    assert failed.message.endswith("Raise spec.retry to have the cycle designed anew, with other documents and draws.")
 
 
 def test_batch_that_plays_earlier_environments_again_says_so_and_is_complete() -> None:

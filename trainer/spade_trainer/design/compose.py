@@ -14,14 +14,17 @@ from spade_trainer.store import layout, manifests
 from spade_trainer.store.canaries import unsound_attempt
 from spade_trainer.store.designs import NO_USAGE, Design, read_part, read_program, write_program, write_verdicts
 from spade_trainer.store.objects import Store, create_same, names
+from spade_trainer.store.rejected import rejected_attempt
 
 
 def finished_parts(store: Store, cycle: int) -> dict[int, str]:
-    """Part files of a cycle by slot; of several attempts the earliest after the last unsound one counts."""
+    """Part files of a cycle by slot; of several attempts the earliest counts after the last one that was unsound or
+    came to nothing.
+    """
     parts: dict[int, str] = {}
-    unsound = unsound_attempt(store, layout.cycle_folder(cycle))
+    spent = max(unsound_attempt(store, layout.cycle_folder(cycle)), rejected_attempt(store, cycle))
     for name in names(store, layout.cycle_folder(cycle)):
-        if name.startswith("designs-s") and layout.part_attempt(name) > unsound:
+        if name.startswith("designs-s") and layout.part_attempt(name) > spent:
             parts.setdefault(layout.part_slot(name), name)
     return parts
 

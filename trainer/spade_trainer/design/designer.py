@@ -68,6 +68,8 @@ class Studio:
     """Who writes hints in place of the policy."""
     pool: PoolPrograms | None = None
     """Programs in place of answers."""
+    first_attempt: int = 0
+    """Tries that each slot has had before, in attempts of the Job that came to nothing."""
 
     @property
     def policy(self) -> Policy:
@@ -86,7 +88,7 @@ async def design_slot(studio: Studio, slot: int) -> tuple[Design, ...]:
         return await _from_pool(studio, studio.pool, slot)
     designs: list[Design] = []
     for attempt in range(studio.method.environments.designer.attempts):
-        design = await _attempt(studio, slot, attempt)
+        design = await _attempt(studio, slot, studio.first_attempt + attempt)
         designs.append(design)
         if design.accepted:
             break

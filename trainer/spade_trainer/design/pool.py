@@ -72,7 +72,8 @@ def pool_draws(run_seed: int, size: int, per_cycle: int, cycle: int) -> tuple[in
     rounds = 0
     drawn: list[int] = []
     for _ in range(cycle + 1):
-        drawn, put_off = [], []
+        drawn = []
+        put_off: list[int] = []
         while len(drawn) < count:
             if not queue:
                 queue.extend(keyed(run_seed, Purpose.POOL, rounds)(size, size))

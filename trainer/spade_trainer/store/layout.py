@@ -76,6 +76,21 @@ def is_canaries_part(name: str) -> bool:
     return name.startswith("canaries-a") and name.endswith(".parquet")
 
 
+def rejected_file(attempt: int) -> str:
+    """What the Job's attempt at a cycle tried in vain, below the cycle's folder."""
+    return f"rejected-a{attempt:02d}.json"
+
+
+def is_rejected_file(name: str) -> bool:
+    """Whether a file of a cycle's folder is such a file."""
+    return name.startswith("rejected-a") and name.endswith(".json")
+
+
+def rejected_attempt(name: str) -> int:
+    """The Job's attempt in the name of such a file."""
+    return int(name.removeprefix("rejected-a").removesuffix(".json"))
+
+
 def program_file(slot: int, sha256: str) -> str:
     """An accepted program, below the cycle's folder; its name holds its content's digest."""
     return f"programs/s{slot:03d}-{sha256[:12]}.py"

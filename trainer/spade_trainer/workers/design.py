@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
-from spade_contracts.config.environments import DesignerSource
+from spade_contracts.config.environments import AllRejected, DesignerSource
 from spade_contracts.manifests import BatchManifest
 from spade_contracts.statuses import DesignSummary
 from spade_contracts.tasks import DesignTask
@@ -28,6 +28,7 @@ from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
 from spade_trainer.store.designs import NO_USAGE, Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
+from spade_trainer.store.rejected import read_rejected, rejected_attempt, write_rejected
 from spade_trainer.workers.counts import bounded
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
@@ -61,6 +62,8 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     manifest = manifests.find(store, manifests.batch_path(task.cycle), BatchManifest)
     if manifest is not None:
         return _summary(store, task, manifest, read_designs(store, manifest), started)
+    if rejected_attempt(store, task.cycle) >= task.attempt:
+        return _in_vain(store, task, started)
     own = slots[around.index :: task.workers]
     missing = [slot for slot in own if slot not in finished_parts(store, task.cycle)]
     families = method.environments.designer.source is DesignerSource.FAMILIES
@@ -89,6 +92,9 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     composed, designs = compose_batch(
         store, method, task.cycle, task.policy_version, believed(store, layout.cycle_folder(task.cycle)) or ()
     )
+    if not composed.environments and method.environments.designer.all_rejected is AllRejected.PAUSE:
+        write_rejected(store, task.attempt, composed)
+        return _in_vain(store, task, started)
     final = finish_unit(store, manifests.batch_path(task.cycle), composed)
     designs = designs if final == composed else read_designs(store, final)
     return _summary(store, task, final, designs, started)
@@ -188,6 +194,13 @@ def _summary(
         tokens=_tokens(designs),
         storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
     )
+
+
+def _in_vain(store: Store, task: DesignTask, started: float) -> DesignSummary:
+    """What is said of an attempt of which no program was accepted, where the next one designs the cycle anew."""
+    tried = read_rejected(store, task.cycle, rejected_attempt(store, task.cycle))
+    summary = _summary(store, task, tried, read_designs(store, tried), started)
+    return summary.model_copy(update={"retry_designs_anew": True})
 
 
 def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -> DesignSummary:

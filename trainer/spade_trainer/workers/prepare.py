@@ -7,7 +7,7 @@ import errno
 import uuid
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.environments import DesignerSource
+from spade_contracts.config.environments import ASKED, DesignerSource
 from spade_contracts.errors import InvalidInput, StorageConflict
 from spade_contracts.manifests import RunManifest
 from spade_contracts.resources import Reason
@@ -152,7 +152,7 @@ def _check_conflict(store: Store, manifest: RunManifest, present: RunManifest | 
 def _checked_corpus(store: Store, method: MethodConfig, present: RunManifest | None) -> CorpusIndex | None:
     """The corpus' index; None for a run that has none. Of a run that is prepared, the index in run storage counts."""
     settings = method.environments.corpus
-    if not settings.uri or method.environments.designer.source is DesignerSource.POOL:
+    if not settings.uri or method.environments.designer.source not in ASKED:
         return None
     try:
         if present is None:
@@ -180,7 +180,7 @@ def _check_pool(method: MethodConfig) -> None:
 
 def _check_skills(method: MethodConfig) -> None:
     """Refuse a skill that no prompt can speak of."""
-    if method.environments.designer.source is DesignerSource.POOL:
+    if method.environments.designer.source not in ASKED:
         return
     for name in method.environments.skills:
         try:

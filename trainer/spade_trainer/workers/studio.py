@@ -22,6 +22,7 @@ from spade_trainer.design.pool import read_pool
 from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.store.objects import Store
 from spade_trainer.store.policies import policy_files
+from spade_trainer.store.rejected import rejected_attempts
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.surroundings import Surroundings
 
@@ -69,6 +70,7 @@ async def studio_of(
             designer=designer,
             hinter=hinter,
             pool=pool,
+            first_attempt=settings.designer.attempts * len(rejected_attempts(store, task.cycle)),
         )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spade_contracts.config.environments import PoolConfig
 from spade_contracts.errors import InvalidInput
+from spade_sandbox.verify.parse import check_source
 from spade_trainer.design.pool import PoolChanged, PoolNotFound, pool_digest, pool_draws, read_pool
 from spade_trainer.store.programs import read_programs
 
@@ -82,6 +83,14 @@ def test_digest_of_a_file_is_its_own(tmp_path: Path) -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     (program,) = read_pool(PoolConfig(uri=file.as_uri(), sha256=digest))
     assert program.content == b"class AEnv: ...\n"
+
+
+def test_programs_of_the_published_form_load_unchanged(tmp_path: Path) -> None:
+    program = '"""Game 3 of rollout 12: Optimization."""\nimport math\n\n\nclass ToyEnv(Env):\n    pass\n'
+    (tmp_path / "game_00012_003_optimization.py").write_text(program)
+    digest = pool_digest(tmp_path.as_uri(), read_programs(tmp_path.as_uri()))
+    (found,) = read_pool(PoolConfig(uri=tmp_path.as_uri(), sha256=digest))
+    assert check_source(found.content, 100_000) == program
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "renamed", "removed"])

@@ -85,6 +85,7 @@ def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain
     assert "document" not in alone["content"]
 
 
+@pytest.mark.switch("designerWithoutCorpus")
 @pytest.mark.parametrize(
     ("profile", "domain", "environments", "name"),
     [

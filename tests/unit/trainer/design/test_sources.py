@@ -3,6 +3,7 @@ tries like others.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from spade_sandbox.verify import Judgement
 from spade_sandbox.verify.parse import parse_answer
 from spade_trainer.assembly import SampleRole, assemble
 from spade_trainer.chat import Chat, load_chat
-from spade_trainer.design.compose import compose_batch
+from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.corpus import Document
 from spade_trainer.design.designer import PoolPrograms, Studio, design_slot
 from spade_trainer.design.endpoint import Ask, Completion, EndpointUnavailable
@@ -30,6 +31,7 @@ from spade_trainer.store import layout, manifests
 from spade_trainer.store.designs import Design, Usage, read_designs, write_designs
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.store.programs import ProgramFile
+from spade_trainer.store.rejected import write_rejected
 
 DOCUMENTS = tuple(Document(str(number), f"Fact {number} of the corpus.", {}) for number in range(30))
 SKILLS = ("Optimization", "Causal Inference")
@@ -290,6 +292,28 @@ async def test_first_cycle_without_a_program_has_no_environments_whatever_the_se
     environments = {"designer": {"all_rejected": setting, "attempts": 1}}
     manifest, _ = await composed(open_store(tmp_path.as_uri()), studio(chat, "nothing", environments=environments))
     assert (manifest.environments, manifest.kept_from) == ((), None)
+
+
+async def test_attempt_that_came_to_nothing_is_put_aside_and_the_next_one_draws_others(
+    chat: Chat, tmp_path: Path
+) -> None:
+    store = open_store(tmp_path.as_uri())
+    pause = {"per_cycle": 1, "designer": {"all_rejected": "Pause", "attempts": 2}}
+    requests: list[GenerateRequest] = []
+    in_vain = studio(chat, "nothing", environments=pause, requests=requests)
+    write_designs(store, 0, 0, 0, await design_slot(in_vain, 0))
+    manifest, _ = compose_batch(store, in_vain.method, 0, 0, ())
+    assert manifest.environments == ()
+    assert write_rejected(store, 0, manifest) == manifest
+    assert finished_parts(store, 0) == {}
+    anew = replace(studio(chat, FENCED, environments=pause, requests=requests), first_attempt=2)
+    write_designs(store, 0, 0, 10, await design_slot(anew, 0))
+    assert finished_parts(store, 0) == {0: "designs-s000-a10.parquet"}
+    after, designs = compose_batch(store, anew.method, 0, 0, ())
+    assert [design.attempt for design in designs] == [2]
+    assert len(after.environments) == 1
+    asked = [request.seed for request in requests]
+    assert len(set(asked)) == len(asked)
 
 
 async def test_kept_environments_are_in_memory_once(chat: Chat, tmp_path: Path) -> None:
