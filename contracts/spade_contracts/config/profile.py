@@ -63,6 +63,14 @@ def _games() -> dict[str, Any]:
             "cycle_length": 4,
             "skills": GAMES_SKILLS,
             "active_skills": 3,
+            # method.md §10
+            "families": {
+                "names": ALL_FAMILIES,
+                "window": 4,
+                "attempts": 128,
+                "success": 0.9,
+                "top": MAX_DIFFICULTY,
+            },
             "difficulty": "medium",
             "designer": {
                 "source": "Policy",
@@ -77,14 +85,6 @@ def _games() -> dict[str, Any]:
             },
             "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
             "corpus": {"uri": "package:mini", "max_words": 6000},
-            # method.md §10
-            "families": {
-                "names": ALL_FAMILIES,
-                "window": 4,
-                "attempts": 128,
-                "success": 0.9,
-                "top": MAX_DIFFICULTY,
-            },
             "verification": {"stages": ()},
         },
         "play": {
