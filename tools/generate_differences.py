@@ -50,8 +50,8 @@ FIXED: dict[str, str] = {
     "D12": "Programs run in cells, in gVisor pods without a network, and every answer of one is checked as foreign "
     "data. Untrusted execution is never in the process that scores.",
     "D13": "The designer's prompts are ours, and a template that does not exist is an error.",
-    "D14": "A setting that nothing reads does not exist: an unknown field is refused by the API server and by `spade "
-    "check`.",
+    "D14": "An unknown field is refused by the API server and by `spade check`, so no run relies on a setting that is "
+    "not there.",
     "D15": "Each win rate is named by what it is: the mean return of a window in rewards, the share of returns above "
     "0 in memory.",
     "D17": "A slot of a cycle is a file of its own. What was finished stays, and the rest is designed again.",

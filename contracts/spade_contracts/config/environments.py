@@ -199,6 +199,8 @@ class EnvironmentsConfig(Document):
     """Skills active in one cycle; the window moves on by as many each cycle."""
     difficulty: Difficulty
     """Difficulty word in the prompt."""
+    families: FamiliesConfig
+    """Procedural families of designer source Families."""
     designer: DesignerConfig
     """The designer role."""
     hints: HintConfig
@@ -207,7 +209,5 @@ class EnvironmentsConfig(Document):
     """Environment memory."""
     corpus: CorpusConfig
     """Grounding documents."""
-    families: FamiliesConfig
-    """Procedural families of designer source Families."""
     verification: VerificationSettings
     """The gate."""

@@ -47,6 +47,14 @@ def _games() -> dict[str, Any]:
             "cycle_length": 4,
             "skills": GAMES_SKILLS,
             "active_skills": 3,
+            # method.md §10
+            "families": {
+                "names": ALL_FAMILIES,
+                "window": 4,
+                "attempts": 128,
+                "success": 0.9,
+                "top": MAX_DIFFICULTY,
+            },
             "difficulty": "medium",
             "designer": {
                 "source": "Policy",
@@ -64,14 +72,6 @@ def _games() -> dict[str, Any]:
             },
             "memory": {"size": 200, "positives": 2, "negatives": 1, "snippet_characters": 2000},
             "corpus": {"uri": "package:mini", "max_words": 6000, "duplicates": "Kept"},
-            # method.md §10
-            "families": {
-                "names": ALL_FAMILIES,
-                "window": 4,
-                "attempts": 128,
-                "success": 0.9,
-                "top": MAX_DIFFICULTY,
-            },
             "verification": {"stages": ()},
         },
         "play": {

@@ -13,7 +13,9 @@ from tests.support.api_server import ApiServer
 from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 
 ROOT = Path(__file__).parents[3]
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted(
+    file for pattern in ("*.yaml", "recipes/*.yaml", "ablations/*.yaml") for file in (ROOT / "examples").glob(pattern)
+)
 counter = itertools.count()
 
 
