@@ -170,7 +170,7 @@ def write_rollout(
     return manifest
 
 
-def write_step(store: Store, rollout: int, designer_cycles: tuple[int, ...]) -> None:
+def write_step(store: Store, rollout: int, designer_cycles: tuple[int, ...], samples_sha256: str = "0" * 64) -> None:
     """A recorded step on a rollout."""
     step = StepManifest(
         rollout=rollout,
@@ -178,7 +178,7 @@ def write_step(store: Store, rollout: int, designer_cycles: tuple[int, ...]) -> 
         player_samples=1,
         designer_samples=len(designer_cycles),
         designer_cycles=designer_cycles,
-        samples_sha256="0" * 64,
+        samples_sha256=samples_sha256,
         loss=0.0,
         gradient_norm=1.0,
         kl=0.0,

@@ -15,6 +15,7 @@ from spade_contracts.errors import InfrastructureFault, InvalidInput, ManifestMi
 from spade_contracts.manifests import PolicyManifest
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, read_chunks
+from spade_trainer.store.s3 import meaning
 
 CHUNK_BYTES = 1 << 20
 Read = Callable[[str], Iterable[bytes]]
@@ -102,6 +103,12 @@ def _listed(fs: Any, root: str) -> list[str]:
         return [str(path) for path in fs.ls(root, detail=False)]
     except FileNotFoundError:
         return []
+    except Exception as error:
+        # The library of S3 has errors of its own, such as one for missing credentials.
+        told = meaning(root, error) if "s3" in fs.protocol else error
+        if told is error:
+            raise
+        raise told from error
 
 
 def _copy(fs: Any, path: str, chunks: Iterable[bytes], wanted: str, name: str) -> None:

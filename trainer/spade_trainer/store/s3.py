@@ -139,7 +139,7 @@ def _asked(files: S3Files, path: str, ask: Callable[[], T]) -> T:
         try:
             return ask()
         except Exception as error:
-            kind = _meaning(path, error)
+            kind = meaning(path, error)
             if not isinstance(kind, StorageUnreachable):
                 if kind is error:
                     raise
@@ -151,7 +151,7 @@ def _asked(files: S3Files, path: str, ask: Callable[[], T]) -> T:
         sleep(pause)
 
 
-def _meaning(path: str, error: Exception) -> Exception:
+def meaning(path: str, error: Exception) -> Exception:
     """What an error of the libraries means; itself if it is a fault of ours."""
     from botocore.exceptions import BotoCoreError, NoCredentialsError, PartialCredentialsError
 

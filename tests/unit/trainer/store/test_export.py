@@ -5,12 +5,14 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from tests.support.s3 import S3Service
 
 from spade_contracts.errors import InvalidInput, ManifestMissing, StorageConflict
 from spade_contracts.manifests import PolicyManifest
 from spade_trainer.store import layout, policies
 from spade_trainer.store.export import Damaged, export, stored_policy
-from spade_trainer.store.objects import Store, open_store
+from spade_trainer.store.files import StorageRefused
+from spade_trainer.store.objects import Store, create, names, open_store, read_bytes
 
 FILES = {"config.json": b"{}", "tokenizer.json": b"[]" * 1000}
 
@@ -108,6 +110,24 @@ def test_manifest_cannot_name_a_file_outside_of_the_target(tmp_path: Path, name:
     manifest = PolicyManifest(policy_version=1, files={name: "0" * 64}, tensors=0, tensors_sha256="", parameters=0)
     with pytest.raises(InvalidInput, match=r"policy\.json"):
         export(manifest, lambda _: [b"x"], str(tmp_path / "out"))
+
+
+def test_policy_goes_from_bucket_to_bucket(store: Store, s3: S3Service) -> None:
+    source = open_store(f"s3://{s3.bucket()}/runs/mini")
+    folder = layout.policy_folder(3)
+    for name in names(store, folder):
+        create(source, f"{folder}/{name}", read_bytes(store, f"{folder}/{name}"))
+    target = f"s3://{s3.bucket()}/models/v3"
+    done = export(*stored_policy(source, None), target)
+    assert (done.policy_version, done.files) == (3, 2)
+    assert read_bytes(open_store(target), "policy.json") == read_bytes(store, f"{folder}/policy.json")
+
+
+def test_missing_credentials_are_told(store: Store, s3: S3Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    with pytest.raises(StorageRefused, match="no credentials"):
+        export(*stored_policy(store, 3), "s3://bucket-of-nobody/policy")
 
 
 @pytest.mark.parametrize("target", ["nothing://there", "gcs://bucket/policy"])
