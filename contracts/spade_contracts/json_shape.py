@@ -11,7 +11,7 @@ def has_more_values(text: bytes | bytearray, limit: int = MAX_VALUES) -> bool:
 
     Text that is no JSON gets some answer; the parser will refuse it.
     """
-    if _separators(text) <= limit:
+    if len(text) <= limit or _separators(text) <= limit:
         return False
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")  # what is left of quotes begins and ends strings
     if bare.count(b'"') > 4 * limit:

@@ -16,10 +16,16 @@ class Gate:
         self._inside = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
+    def enter_now(self, size_bytes: int) -> bool:
+        """Take room if there is some and nobody waits; then `leave` must follow. Whether it was taken."""
+        if self._waiting or not self._fits(size_bytes):
+            return False
+        self._take(size_bytes)
+        return True
+
     async def enter(self, size_bytes: int) -> None:
         """Wait for room and take it; `leave` must follow."""
-        if not self._waiting and self._fits(size_bytes):
-            self._take(size_bytes)
+        if self.enter_now(size_bytes):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((size_bytes, turn))

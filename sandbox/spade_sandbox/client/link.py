@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 
+from spade_contracts.deadlines import Deadlines
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.json_shape import has_more_values
 from spade_contracts.protocol import (
@@ -35,6 +37,7 @@ MAX_BYTES_IN_FLIGHT = 8 * 2**20
 MAX_ABANDONED = 1_000
 """Requests whose deadline has passed and whose answer may still come."""
 _SHOWN_CHARACTERS = 200
+_ANSWER = TypeAdapter(Answer)
 
 ResultT = TypeVar("ResultT", bound=Message)
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int], Awaitable[object]]
@@ -56,6 +59,7 @@ class PodLink:
         self._wire = wire
         self._ids = itertools.count(1)
         self._gate = Gate(MAX_REQUESTS_IN_FLIGHT, MAX_BYTES_IN_FLIGHT)
+        self._deadlines = Deadlines()
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._abandoned: dict[int, str] = {}
         """Operation of each request that was given up and may still be answered."""
@@ -72,22 +76,29 @@ class PodLink:
         Raises EnvironmentFault, SandboxLost (also when no answer comes in time), ProtocolViolation, or Refused.
         """
         request = make(next(self._ids))
-        text = request.model_dump_json().encode()
-        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        try:
-            async with asyncio.timeout(deadline_seconds):
-                if not ahead:
+        text, loop = to_json(request), asyncio.get_running_loop()
+        deadline = loop.time() + deadline_seconds
+        if not ahead and not self._gate.enter_now(len(text)):
+            try:
+                async with asyncio.timeout_at(deadline):
                     await self._gate.enter(len(text))
-                try:
-                    self._wire.send(text)
-                    self._waiting[request.id] = answered
-                    answer = await answered
-                finally:
-                    if not ahead:
-                        self._gate.leave(len(text))
-        except TimeoutError:
-            raise SandboxLost(f"{self.address} did not answer {request.op} within {deadline_seconds:.0f} s") from None
+            except TimeoutError:
+                raise self._late(request, deadline_seconds) from None
+        answered: asyncio.Future[Answer] = loop.create_future()
+
+        def give_up() -> None:
+            if not answered.done():
+                answered.set_exception(self._late(request, deadline_seconds))
+
+        try:
+            self._wire.send(text)
+            self._waiting[request.id] = answered
+            self._deadlines.set(request.id, deadline - loop.time(), give_up)
+            answer = await answered
         finally:
+            self._deadlines.clear(request.id)
+            if not ahead:
+                self._gate.leave(len(text))
             if self._waiting.pop(request.id, None) is not None:
                 self._abandon(request)
             elif answered.done() and not answered.cancelled():
@@ -129,6 +140,9 @@ class PodLink:
                 waiting.set_exception(again(lost.result()))
         self._waiting.clear()
 
+    def _late(self, request: Request, deadline_seconds: float) -> SandboxLost:
+        return SandboxLost(f"{self.address} did not answer {request.op} within {deadline_seconds:.0f} s")
+
     def _abandon(self, request: Request) -> None:
         self._abandoned[request.id] = request.op
         if len(self._abandoned) > MAX_ABANDONED:
@@ -139,7 +153,7 @@ class PodLink:
             self.give_up("sent an answer of more values than any holds")
             return
         try:
-            answer = Answer.model_validate_json(message)
+            answer = _ANSWER.validate_json(message)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             where = ".".join(str(part)[:_SHOWN_CHARACTERS] for part in first["loc"])
@@ -161,7 +175,7 @@ class PodLink:
         request = Close(id=next(self._ids), session=session)
         self._abandon(request)
         with contextlib.suppress(SandboxLost):
-            self._wire.send(request.model_dump_json().encode())
+            self._wire.send(to_json(request))
 
 
 async def connect_pod(host: str, port: int, token: str, *, dial: Dial | None = None) -> PodLink:

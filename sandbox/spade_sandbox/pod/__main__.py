@@ -16,7 +16,8 @@ MISCONFIGURED, BROKEN = 2, 1
 def main() -> None:
     """Run the pod; exit code 2 for a wrong setting, 1 when the pod broke, 0 after draining."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("websockets").setLevel(logging.WARNING)
+    for library in ("websockets", "picows"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     try:
         asyncio.run(run_pod(read_settings(os.environ)))
     except InvalidInput as error:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from spade_sandbox.pod.deadlines import Deadlines
+from spade_contracts.deadlines import Deadlines
 from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, Ended, PodBroken, complete

@@ -22,6 +22,11 @@ class FrameReader:
 
     def read(self) -> bytes | None:
         """Next frame; None when the peer has closed, even in the middle of one. Raises FrameTooLong."""
+        if not self._held:
+            part = os.read(self._descriptor, CHUNK_BYTES)
+            if (frame := whole_frame(part, self._limit_bytes)) is not None or not part:
+                return frame
+            self._held += part
         while (frame := take_frame(self._held, self._limit_bytes)) is None:
             part = os.read(self._descriptor, CHUNK_BYTES)
             if not part:
@@ -43,6 +48,15 @@ def take_frame(held: bytearray, limit_bytes: int) -> bytes | None:
     frame = bytes(memoryview(held)[LENGTH.size : end])
     del held[:end]
     return frame
+
+
+def whole_frame(part: bytes, limit_bytes: int) -> bytes | None:
+    """The frame that `part` is and nothing else; None if it is anything else, to be looked at by `take_frame`."""
+    if LENGTH.size <= len(part) <= LENGTH.size + limit_bytes:
+        (length,) = LENGTH.unpack_from(part)
+        if length == len(part) - LENGTH.size:
+            return part[LENGTH.size :]
+    return None
 
 
 def write_frame(descriptor: int, payload: bytes) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from spade_sandbox.pod.frames import CHUNK_BYTES, FrameTooLong, framed, take_frame
+from spade_sandbox.pod.frames import CHUNK_BYTES, FrameTooLong, framed, take_frame, whole_frame
 
 Heard = bytes | FrameTooLong | None
 """A frame; that one was announced which is too long; or that the cell has closed."""
@@ -69,6 +69,12 @@ class Line:
             return
         except OSError:
             part = b""
+        if self._heard is not None and not self._held and not self._unsent:
+            whole = whole_frame(part, self._limit_bytes)
+            if whole is not None:
+                heard, self._heard = self._heard, None
+                heard(whole)
+                return
         if part:
             self._held += part
         else:

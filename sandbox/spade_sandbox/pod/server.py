@@ -13,13 +13,14 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from picows import WSCloseCode, ws_create_server
 from pydantic import ValidationError
-from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.asyncio.server import Server as StatusServer
 
 from spade_contracts.errors import InvalidInput
 from spade_contracts.isolation import PROBE_TARGETS, ProbeTarget
 from spade_contracts.protocol import MAX_MESSAGE_BYTES
-from spade_sandbox.pod.connection import Connection, Pod, Socket
+from spade_sandbox.pod.connection import Connection, Pod
 from spade_sandbox.pod.forking import CellKind, Zygote, start_zygote
 from spade_sandbox.pod.probe import run_probe
 from spade_sandbox.pod.sessions import Sources
@@ -30,10 +31,9 @@ from spade_sandbox.pod.status_port import serve_status
 from spade_sandbox.pod.supervisor import PodBroken
 from spade_sandbox.pod.trials import try_all_walls, wall_names
 from spade_sandbox.pod.watch import watch_cells
+from spade_sandbox.pod.worker_socket import Socket
 
-PING_SECONDS = 20.0
-PONG_SECONDS = 60.0
-"""A worker that does not answer a ping for so long is gone, and its sessions with it."""
+HANDSHAKE_SECONDS = 10.0
 MAX_CONNECTIONS_BACKLOG = 64
 CLOSE_SECONDS = 5.0
 """For saying goodbye to workers when the pod ends."""
@@ -104,22 +104,14 @@ async def _probe(settings: Settings, targets: Sequence[ProbeTarget], pod: Pod) -
     log.info("probe: gvisor %s, reached %s", result.gvisor, ", ".join(reached) or "nothing")
 
 
-async def _serve_sessions(settings: Settings, pod: Pod) -> Server:
-    async def connected(socket: ServerConnection) -> None:
-        assert isinstance(socket, Socket)
-        await Connection(pod, socket).serve()
-
-    return await serve(
-        connected,
+async def _serve_sessions(settings: Settings, pod: Pod) -> asyncio.Server:
+    return await ws_create_server(
+        lambda _: Socket(lambda socket: Connection(pod, socket).take),
         settings.host,
         settings.session_port,
-        create_connection=Socket,
-        max_size=MAX_MESSAGE_BYTES,
-        compression=None,
-        ping_interval=PING_SECONDS,
-        ping_timeout=PONG_SECONDS,
+        websocket_handshake_timeout=HANDSHAKE_SECONDS,
+        max_frame_size=MAX_MESSAGE_BYTES,
         backlog=MAX_CONNECTIONS_BACKLOG,
-        server_header=None,
     )
 
 
@@ -155,21 +147,24 @@ async def _wait(broken: "asyncio.Future[None]") -> None:
     await broken
 
 
-async def _close_sessions(server: Server, pod: Pod) -> None:
+async def _close_sessions(server: asyncio.Server, pod: Pod) -> None:
     """Politely, but a worker that does not read what is said to it holds nobody up."""
-    impatient = asyncio.get_running_loop().call_later(CLOSE_SECONDS, _abort, pod.sockets)
+    server.close()
+    for socket in pod.connections:
+        socket.close(WSCloseCode.GOING_AWAY, "the pod ends")
+    impatient = asyncio.get_running_loop().call_later(CLOSE_SECONDS, _abort, pod.connections)
     try:
-        await _close(server)
+        await asyncio.gather(*pod.connections.values(), return_exceptions=True)
     finally:
         impatient.cancel()
 
 
 def _abort(sockets: Iterable[Socket]) -> None:
     for socket in tuple(sockets):
-        socket.transport.abort()
+        socket.abort()
 
 
-async def _close(server: Server) -> None:
+async def _close(server: StatusServer) -> None:
     server.close()
     await server.wait_closed()
 
@@ -198,6 +193,6 @@ def _read_targets(settings: Settings) -> tuple[ProbeTarget, ...]:
         raise InvalidInput(str(path), f"holds no list of probe targets: {error}") from error
 
 
-def _port(server: Server) -> int:
+def _port(server: asyncio.Server | StatusServer) -> int:
     port: int = next(iter(server.sockets)).getsockname()[1]
     return port

@@ -6,6 +6,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import to_json
+
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.protocol import (
@@ -55,9 +57,6 @@ class Sources:
         return self._texts.get(sha256)
 
 
-Answered = Callable[[Answer], None]
-
-
 @dataclass(eq=False)
 class Session:
     """One live program."""
@@ -65,30 +64,32 @@ class Session:
     cell: Cell
     limits: SandboxLimits
     domain: Domain
+    answered: "Callable[[Session, bytes], None]"
+    """Called once for each operation, with the text of its answer."""
     background: Callable[[Coroutine[Any, Any, None]], object]
     """Runs what must be waited for; its failure breaks the pod."""
     ended: Fault | None = None
     """The fault that ended it; it answers every later operation."""
-    _waiting: deque[tuple[SessionRequest, Answered]] = field(default_factory=deque)
+    _waiting: deque[SessionRequest] = field(default_factory=deque)
     """Operations of a session run one after the other, in the order of their arrival; the first one is under way."""
 
-    def do(self, request: SessionRequest, answered: Answered) -> None:
-        """Run one operation and call `answered` once. A fault of the program ends the session and its cell."""
-        self._waiting.append((request, answered))
+    def do(self, request: SessionRequest) -> None:
+        """Run one operation and answer it. A fault of the program ends the session and its cell."""
+        self._waiting.append(request)
         if len(self._waiting) == 1:
             self._go_on()
 
     def _go_on(self) -> None:
         """Begin the first operation that waits. What the cell need not be asked is answered in passing."""
         while self._waiting:
-            request, answered = self._waiting[0]
+            request = self._waiting[0]
             refusal = self._refusal(request)
             if refusal is None:
                 deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
                 self.cell.ask_soon(_order(request), deadline, self._heard)
                 return
             try:
-                answered(refusal)
+                self.answered(self, to_json(refusal))
             finally:
                 self._waiting.popleft()
 
@@ -107,24 +108,27 @@ class Session:
         if answer is None:
             self.background(self._end())
         else:
-            self._finish(Answer(id=self._waiting[0][0].id, ok=answer.ok))
+            self._finish(b'{"id":%d,"ok":%b,"error":null}' % (self._waiting[0].id, to_json(answer.ok)))
 
     async def _end(self) -> None:
         error = await self.cell.bury()
         self.ended = Fault(kind=error.kind, message=str(error)[:MAX_ERROR_CHARACTERS], limit=error.limit)
-        self._finish(Answer(id=self._waiting[0][0].id, error=self.ended))
+        self._finish(to_json(Answer(id=self._waiting[0].id, error=self.ended)))
 
-    def _finish(self, answer: Answer) -> None:
-        _, answered = self._waiting[0]
+    def _finish(self, answer: bytes) -> None:
         try:
-            answered(answer)
+            self.answered(self, answer)
         finally:
             self._waiting.popleft()
             self._go_on()
 
 
 async def load_program(
-    cell: Cell, source: str, request: Open, background: Callable[[Coroutine[Any, Any, None]], object]
+    cell: Cell,
+    source: str,
+    request: Open,
+    answered: Callable[[Session, bytes], None],
+    background: Callable[[Coroutine[Any, Any, None]], object],
 ) -> Session:
     """Build a cell's walls by the session's limits and load the program. Raises CellFault; the cell is dead then."""
     limits = request.limits
@@ -145,9 +149,11 @@ async def load_program(
     await cell.build(build, bounds)
     order = {"op": "open", "domain": request.domain, "source": source, "max_turns": request.max_turns}
     await cell.ask(order, limits.load_seconds)
-    return Session(cell, limits, request.domain, background)
+    return Session(cell, limits, request.domain, answered, background)
 
 
 def _order(request: SessionRequest) -> dict[str, Any]:
     """What the cell is told."""
+    if isinstance(request, Step):
+        return {"op": "step", "action": request.action}
     return request.model_dump(exclude={"id", "session"})

@@ -45,7 +45,8 @@ class Report(Contract):
 def main() -> None:
     """Run until the input ends; exit codes as those of the pod (spade_sandbox.pod.__main__)."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("websockets").setLevel(logging.WARNING)
+    for library in ("websockets", "picows"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     output = os.dup(1)
     os.dup2(2, 1)  # nothing else may write between the frames
     environment = dict(os.environ)

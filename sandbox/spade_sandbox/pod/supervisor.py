@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from spade_contracts.deadlines import Deadlines
 from spade_contracts.json_shape import has_more_values
 from spade_contracts.protocol import (
     MAX_MESSAGE_BYTES,
@@ -27,7 +28,6 @@ from spade_contracts.protocol import (
     SolutionResult,
     StepResult,
 )
-from spade_sandbox.pod.deadlines import Deadlines
 from spade_sandbox.pod.frames import FrameTooLong
 from spade_sandbox.pod.line import Heard, Line
 from spade_sandbox.pod.output import Output
@@ -42,6 +42,7 @@ INFO_BYTES = 256 * 2**10
 MAX_ESCAPED_BYTES = 12
 """A character outside of the Basic Multilingual Plane, escaped in JSON."""
 _ENCODE = msgspec.json.Encoder().encode
+_ANSWER = TypeAdapter(Answer)
 _LISTS = frozenset({"tools", "inspect"})
 
 
@@ -101,6 +102,8 @@ class Cell:
     killed_for: CellFault | None = None
     """Why we killed it, if we did."""
     questions: int = field(default=0)
+    _question: "tuple[str, float, Callable[[Heard], None]] | None" = None
+    """The open one: its operation, its deadline in seconds, and what hears the answer."""
 
     async def try_walls(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, str]:
         """Findings by wall (trials.py). Raises CellFault, after which the cell is dead."""
@@ -136,12 +139,9 @@ class Cell:
     ) -> None:
         """Send one order and call `answered` with its validated answer, or with None: then `bury` says what it was."""
         assert self.bounds is not None
-        limit_bytes, operation = self.bounds.answer_bytes(order["op"]), order["op"]
-
-        def heard(said: Heard, number: int) -> None:
-            answered(self._judged(said, number, operation))
-
-        self._exchange(order, deadline_seconds, limit_bytes, heard)
+        operation = order["op"]
+        limit_bytes = self.bounds.answer_bytes(operation)
+        self._exchange(order, deadline_seconds, limit_bytes, lambda said: answered(self._judged(said, operation)))
 
     async def bury(self) -> CellFault:
         """Wait until a cell that failed is gone, and say why it did. Raises PodBroken if it stays."""
@@ -163,7 +163,7 @@ class Cell:
     async def _ours(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, Any]:
         """Ask a cell that holds no program yet."""
         answered: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
-        self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES, lambda said, _: complete(answered, said))
+        self._exchange(order, deadline_seconds, MAX_MESSAGE_BYTES, lambda said: complete(answered, said))
         frame = await answered
         if not isinstance(frame, bytes):
             raise await self.bury()
@@ -171,37 +171,39 @@ class Cell:
         return said
 
     def _exchange(
-        self, order: dict[str, Any], deadline_seconds: float, limit_bytes: int, heard: Callable[[Heard, int], None]
+        self, order: dict[str, Any], deadline_seconds: float, limit_bytes: int, heard: Callable[[Heard], None]
     ) -> None:
-        """Send one order, and call `heard` with the frame that comes back and the order's number.
+        """Send one order, and call `heard` with the frame that comes back.
 
         Anything else than a frame means that the cell is being killed, and `killed_for` says why, if it was us.
         """
         self.questions += 1
-        number, operation = self.questions, order["op"]
+        self._question = order["op"], deadline_seconds, heard
+        self.deadlines.set(self, deadline_seconds, self._late)
+        self.line.ask(_ENCODE({"id": self.questions, **order}), limit_bytes, self._end)
 
-        def end(said: Heard) -> None:
-            self.deadlines.clear(self)
-            if isinstance(said, FrameTooLong):
-                long = f"{operation} answered with {said}"
-                self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
-            heard(said, number)
+    def _end(self, said: Heard) -> None:
+        assert self._question is not None
+        self.deadlines.clear(self)
+        (operation, _, heard), self._question = self._question, None
+        if isinstance(said, FrameTooLong):
+            long = f"{operation} answered with {said}"
+            self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
+        heard(said)
 
-        def late() -> None:
-            self.line.forget()
-            message = f"{operation} took longer than {deadline_seconds} s"
-            self._condemn(CellFault(FaultKind.TIMEOUT, message, Limit.WALL))
-            heard(None, number)
+    def _late(self) -> None:
+        assert self._question is not None
+        self.line.forget()
+        (operation, seconds, heard), self._question = self._question, None
+        self._condemn(CellFault(FaultKind.TIMEOUT, f"{operation} took longer than {seconds} s", Limit.WALL))
+        heard(None)
 
-        self.deadlines.set(self, deadline_seconds, late)
-        self.line.ask(_ENCODE({"id": number, **order}), limit_bytes, end)
-
-    def _judged(self, said: Heard, number: int, operation: str) -> Answer | None:
+    def _judged(self, said: Heard, operation: str) -> Answer | None:
         """The answer, if it is one; None once the cell is condemned or has ended."""
         assert self.bounds is not None
         if not isinstance(said, bytes):
             return None
-        answer = _valid(said, number, operation)
+        answer = _valid(said, self.questions, operation)
         if answer is None:
             self._condemn(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
         elif answer.error is not None:
@@ -245,7 +247,7 @@ def _valid(frame: bytes, number: int, operation: str) -> Answer | None:
     if has_more_values(frame):
         return None
     try:
-        answer = Answer.model_validate_json(frame)
+        answer = _ANSWER.validate_json(frame)
     except ValidationError:
         return None
     if answer.error is not None:

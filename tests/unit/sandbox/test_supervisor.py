@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spade_contracts.deadlines import Deadlines
 from spade_contracts.protocol import PROGRAM_FAULTS, FaultKind, Limit, StepResult
-from spade_sandbox.pod.deadlines import Deadlines
 from spade_sandbox.pod.line import Line
 from spade_sandbox.pod.output import Output
 from spade_sandbox.pod.supervisor import Cell, CellBounds, CellFault, Ended

@@ -1,4 +1,4 @@
-"""Deadlines of all open questions of a pod, kept by one timer.
+"""Deadlines of all open questions of a pod, or of a worker to one, kept by one timer.
 
 A timer for each step would be heap work on code and memory that are cold at every step; here a step writes a number.
 """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_sandbox.pod.deadlines import TICK_SECONDS, Deadlines
+from spade_contracts.deadlines import TICK_SECONDS, Deadlines
 
 pytestmark = pytest.mark.looptime
 SECONDS = st.floats(0.0, 5.0)
