@@ -170,8 +170,8 @@ class CorpusConfig(Document):
 
     uri: str = Field(max_length=1024)
     """JSONL or Parquet with `text` (or `orig_doc`): `package:mini`, which we ship, or `file:///path`, inside the pods,
-    where run storage is at /storage and volumes of `workers.pod` are below /mnt. Empty: the designer gets no document
-    (method.md §10; switch designerWithoutCorpus)."""
+    where run storage is at /storage and volumes of `workers.pod` are below /mnt, or `s3://BUCKET/KEY`. Empty: the
+    designer gets no document (method.md §10; switch designerWithoutCorpus)."""
     max_words: int = Field(ge=1, le=100000)
     """Longer documents are cut here, with a note."""
     max_tokens: int = Field(default=0, ge=0, le=1048576)

@@ -1,20 +1,24 @@
-"""Rows of a corpus file, one after another and by their place: JSON lines or Parquet, at any URI that fsspec knows.
+"""Rows of a corpus file, one after another and by their place: JSON lines or Parquet, in a folder, in S3, or shipped.
 
 Nothing is held in memory but the row that is read.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib import resources
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+import fsspec
+
 from spade_contracts.errors import InfrastructureFault, InvalidInput
+from spade_trainer.store.s3 import open_s3
 
 WHERE = "environments.corpus.uri"
-SCHEMES = ("file",)
-"""What fsspec opens here and is tested."""
+REMEDY = "Use package:, file:/// or s3://BUCKET/KEY."
+S3_TRIES = 5
+"""Of each read, by the library itself: a corpus is read here and there, while designers wait."""
 MAX_LINE_BYTES = 64 * 2**20
 """A longer line is no document of ours and is skipped."""
 Row = tuple[int, dict[str, Any] | None]
@@ -26,30 +30,33 @@ class CorpusNotFound(InvalidInput):
 
 
 def open_uri(uri: str) -> AbstractContextManager[IO[bytes]]:
-    """The file at a URI, for reading: `package:NAME`, which we ship, or what fsspec opens.
+    """The file at a URI, for reading: `package:NAME`, which we ship, or a file of a folder or of S3.
 
-    Compression follows from the name's ending. Raises CorpusNotFound, InvalidInput if the scheme is not supported, and
-    InfrastructureFault if storage fails.
+    Compression follows from the name's ending. Raises CorpusNotFound, InvalidInput if the scheme is not supported or
+    reading is refused, and InfrastructureFault if storage fails.
     """
-    import fsspec
-
     parts = urlsplit(uri)
     if parts.scheme == "package":
         file = resources.files("spade_trainer.design") / "corpora" / f"{parts.path}.jsonl"
         if "/" in parts.path or not file.is_file():
             raise CorpusNotFound(WHERE, f"{uri} is not shipped", remedy="Use package:mini.")
         return file.open("rb")
-    if parts.scheme not in SCHEMES or (parts.scheme == "file" and parts.netloc):
-        raise InvalidInput(WHERE, f"{uri} is no URI that can be read", remedy="Use package: or file:///.")
+    if parts.scheme == "s3":
+        return _opened(uri, lambda: open_s3(tries=S3_TRIES).open(f"{parts.netloc}{parts.path}"))
+    if parts.scheme != "file" or parts.netloc:
+        raise InvalidInput(WHERE, f"{uri} is no URI that can be read", remedy=REMEDY)
+    return _opened(uri, lambda: fsspec.open(uri, "rb", compression="infer").open())
+
+
+def _opened(uri: str, open_file: Callable[[], IO[bytes]]) -> IO[bytes]:
     try:
-        opened: IO[bytes] = fsspec.open(uri, "rb", compression="infer").open()
+        return open_file()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise CorpusNotFound(WHERE, f"{uri} does not exist") from error
     except (ValueError, ImportError, PermissionError) as error:
-        raise InvalidInput(WHERE, f"{uri} cannot be read: {error}", remedy="Use package: or file:///.") from error
+        raise InvalidInput(WHERE, f"{uri} cannot be read: {error}", remedy=REMEDY) from error
     except OSError as error:
         raise InfrastructureFault(f"opening the corpus {uri} failed: {error}") from error
-    return opened
 
 
 def is_parquet(uri: str) -> bool:

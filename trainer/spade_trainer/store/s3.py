@@ -5,11 +5,12 @@ AWS_DEFAULT_REGION, AWS_ACCESS_KEY_ID, …); none is an argument here, and none 
 or does not answer is asked again until a deadline; a missing right or bucket is told at once.
 """
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from spade_trainer.store.files import StorageRefused, StorageUnreachable
 
@@ -69,6 +70,14 @@ class S3Files:
             while chunk := _asked(self, path, lambda: file.read(CHUNK_BYTES)):
                 yield bytes(chunk)
 
+    def open(self, path: str) -> IO[bytes]:
+        """A stored file for reading here and there, unpacked where its name says that it is compressed.
+
+        Raises FileNotFoundError; reading raises OSError.
+        """
+        # fsspec's own file reads lines of any length only.
+        return io.BufferedReader(_asked(self, path, lambda: self.fs.open(path, "rb", compression="infer")), CHUNK_BYTES)
+
     def listed(self, folder: str) -> tuple[str, ...]:
         """See `Files`."""
         try:
@@ -106,8 +115,11 @@ class S3Files:
         _asked(self, path, lambda: self.fs.get_file(path, str(target)))
 
 
-def open_s3(patience_seconds: float = PATIENCE_SECONDS) -> S3Files:
-    """The service that the environment names; nothing is asked of it yet. Raises StorageRefused without s3fs."""
+def open_s3(patience_seconds: float = PATIENCE_SECONDS, tries: int = 1) -> S3Files:
+    """The service that the environment names; nothing is asked of it yet. Raises StorageRefused without s3fs.
+
+    tries: how often the library itself tries, for files that are read without `Files`.
+    """
     try:
         import s3fs
     except ImportError as error:
@@ -123,7 +135,7 @@ def open_s3(patience_seconds: float = PATIENCE_SECONDS) -> S3Files:
             "retries": {"mode": "standard", "total_max_attempts": 1},
         },
     )
-    fs.retries = 1
+    fs.retries = tries
     return S3Files(fs, patience_seconds)
 
 
