@@ -23,7 +23,8 @@ PACKAGE = "package:"
 HUB = "hf:"
 SCHEMES = (PACKAGE, "file:///")
 """What we ship, and what lies in run storage."""
-READABLE = "Write package:NAME or file:///PATH; a model may be hf:ORGANISATION/NAME too."
+BUCKET = "s3://"
+READABLE = "Write package:NAME or file:///PATH; a model may be hf:ORGANISATION/NAME, a corpus s3://BUCKET/KEY too."
 HUB_MODEL = re.compile(r"hf:[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -48,12 +49,8 @@ def check(spec: SpadeRunSpec) -> None:
     ):
         if not uri or (where == "spec.model.uri" and HUB_MODEL.fullmatch(uri)):
             continue
-        if not uri.startswith(SCHEMES):
-            raise InvalidInput(
-                where,
-                f"{uri!r} cannot be read",
-                remedy=READABLE,
-            )
+        if not uri.startswith(SCHEMES if where == "spec.model.uri" else (*SCHEMES, BUCKET)):
+            raise InvalidInput(where, f"{uri!r} cannot be read", remedy=READABLE)
         _check_no_secret(where, uri, spec.workers.pod)
     longest = spec.engine.args.get("max-model-len", "")
     if longest.isascii() and longest.isdigit() and int(longest) < method.play.context_tokens:

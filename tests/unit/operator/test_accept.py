@@ -42,7 +42,7 @@ def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() ->
     ("spec", "field"),
     [
         ({"model": {"uri": "https://example.org/model"}}, "spec.model.uri"),
-        ({"environments": {"corpus": {"uri": "s3://bucket/corpus"}}}, "spec.environments.corpus.uri"),
+        ({"environments": {"corpus": {"uri": "gs://bucket/corpus"}}}, "spec.environments.corpus.uri"),
         ({"sandbox": {"minPods": 5, "maxPods": 2}}, "spec.sandbox.minPods"),
         ({"engine": {"args": {"max-model-len": "128"}}}, "spec.engine.args.max-model-len"),
         ({"environments": {"verification": {"stages": ["Judge"]}}}, "judge.url: is empty"),
