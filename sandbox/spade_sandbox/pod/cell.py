@@ -36,7 +36,6 @@ costs such a cell more than all its other work.
 _EXCEEDED_FILES = {errno.EMFILE: "open_files", errno.ENOSPC: "file_bytes", errno.EFBIG: "file_bytes"}
 OPERATIONS: dict[str, Callable[[Any, dict[str, Any], int], dict[str, Any]]] = {
     "reset": lambda environment, order, characters: games.reset(environment, order["seed"], characters),
-    "step": lambda environment, order, characters: games.step(environment, order["action"], characters),
     "solution": lambda environment, order, characters: games.solution(environment, characters),
     "tools": lambda environment, order, characters: tools.tools(environment),
     "call": lambda environment, order, characters: tools.call(
@@ -80,7 +79,7 @@ def _serve_first(order: dict[str, Any], orders: FrameReader, library: ctypes.CDL
     _limit_recursion(order["recursion_depth"])
     gc.enable()
     _answer({"id": order["id"], "built": True})
-    _serve(orders, order["text_characters"])
+    serve(orders, walls.SOCKET, order["text_characters"])
 
 
 def _limit_recursion(depth: int) -> None:
@@ -91,40 +90,34 @@ def _limit_recursion(depth: int) -> None:
     sys.setrecursionlimit = lambda wanted: change(min(wanted, limit))
 
 
-def _serve(orders: FrameReader, characters: int) -> None:
-    """Answer operations one by one, loading the program first; the first fault is the last answer."""
+def serve(orders: FrameReader, talk: int, characters: int) -> None:
+    """Answer operations one by one on a descriptor, loading the program first; the first fault is the last answer."""
     ballast = mmap.mmap(-1, BALLAST_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     environment: Any = None
-
-    def work(order: dict[str, Any]) -> dict[str, Any]:
-        nonlocal environment
-        if order["op"] == "open":
-            environment = loading.load(order["source"], order["max_turns"])
-            return {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
-        return OPERATIONS[order["op"]](environment, order, characters)
-
     while (frame := orders.read()) is not None:
-        if not _answered(_DECODE(frame), work, ballast):
-            return
-
-
-def _answered(order: dict[str, Any], work: Callable[[dict[str, Any]], dict[str, Any]], ballast: mmap.mmap) -> bool:
-    """Do one operation and answer it; False after a fault of the program."""
-    try:
-        answer = {"id": order["id"], "ok": work(order)}
-        _answer(answer)
-    except InvalidReturn as error:
-        answer = _fault(order, "invalid_return", str(error), error.limit)
-    except BaseException as error:  # SystemExit and KeyboardInterrupt of a program are crashes too
-        if isinstance(error, MemoryError) or _errno(error) == errno.ENOMEM:
-            ballast.close()
-            answer = _fault(order, "memory", "the program ran out of memory", "memory")
+        order = _DECODE(frame)
+        operation = order["op"]
+        try:
+            if operation == "step":  # without a detour: it is what is asked most
+                done = games.step(environment, order["action"], characters)
+            elif operation == "open":
+                environment = loading.load(order["source"], order["max_turns"])
+                done = {"op": "open", "session": 0, "load": {"sessions": 0, "capacity": 0}}  # the server's to fill in
+            else:
+                done = OPERATIONS[operation](environment, order, characters)
+            write_frame(talk, encoded({"id": order["id"], "ok": done}))
+        except InvalidReturn as error:
+            last = _fault(order, "invalid_return", str(error), error.limit)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of a program are crashes too
+            if isinstance(error, MemoryError) or _errno(error) == errno.ENOMEM:
+                ballast.close()
+                last = _fault(order, "memory", "the program ran out of memory", "memory")
+            else:
+                last = _fault(order, "crash", _describe(error), _exceeded(error))
         else:
-            answer = _fault(order, "crash", _describe(error), _exceeded(error))
-    else:
-        return True
-    _answer(answer)
-    return False
+            continue
+        write_frame(talk, encoded(last))
+        return
 
 
 def _fault(order: dict[str, Any], kind: str, message: str, limit: str | None) -> dict[str, Any]:

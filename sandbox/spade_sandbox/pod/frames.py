@@ -61,9 +61,10 @@ def whole_frame(part: bytes, limit_bytes: int) -> bytes | None:
 
 def write_frame(descriptor: int, payload: bytes) -> None:
     """Send one frame, blocking. Uses only write(2)."""
-    rest = memoryview(framed(payload))
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    frame = framed(payload)
+    sent = os.write(descriptor, frame)
+    while sent < len(frame):
+        sent += os.write(descriptor, memoryview(frame)[sent:])
 
 
 def framed(payload: bytes) -> bytes:

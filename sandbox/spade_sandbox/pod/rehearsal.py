@@ -4,10 +4,13 @@ The interpreter writes to memory when it runs code for the first times: caches o
 instructions, lazily made objects. What the zygote has written is shared by all cells; what a cell writes is its own.
 """
 
+import json
+import os
 import sys
 from typing import Any
 
-from spade_sandbox.pod.cell import OPERATIONS, encoded
+from spade_sandbox.pod.cell import MAX_ORDER_BYTES, serve
+from spade_sandbox.pod.frames import FrameReader, write_frame
 from spade_sandbox.pod.programs import loading
 
 ROUNDS = 20
@@ -68,7 +71,7 @@ _TOOL_ORDERS: tuple[dict[str, Any], ...] = ({"op": "tools"}, {"op": "call", "nam
 
 
 def rehearse(rounds: int = ROUNDS) -> None:
-    """Open and play both programs; what they did is forgotten. Raises what a program raises, which ours do not."""
+    """Open and play both programs in the loop that serves cells; what they did is forgotten."""
     for _ in range(rounds):
         _play(_GAME, _ORDERS)
         _play(_TOOL_PROGRAM, (*_ORDERS, *_TOOL_ORDERS))
@@ -76,6 +79,14 @@ def rehearse(rounds: int = ROUNDS) -> None:
 
 
 def _play(source: str, orders: tuple[dict[str, Any], ...]) -> None:
-    environment = loading.load(source, _TURNS)
-    for order in orders:
-        encoded({"id": 1, "ok": OPERATIONS[order["op"]](environment, order, _CHARACTERS)})
+    """All of it lies in a pipe, which holds more, before it is read; the answers go nowhere."""
+    reading, writing = os.pipe()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number, order in enumerate(({"op": "open", "source": source, "max_turns": _TURNS}, *orders)):
+            write_frame(writing, json.dumps({"id": number, **order}).encode())
+        os.close(writing)
+        serve(FrameReader(reading, MAX_ORDER_BYTES), nowhere, _CHARACTERS)
+    finally:
+        os.close(reading)
+        os.close(nowhere)

@@ -18,6 +18,7 @@ from spade_contracts.protocol import (
     Fault,
     FaultKind,
     Limit,
+    Message,
     Open,
     Reset,
     SessionRequest,
@@ -108,7 +109,7 @@ class Session:
         if answer is None:
             self.background(self._end())
         else:
-            self._finish(b'{"id":%d,"ok":%b,"error":null}' % (self._waiting[0].id, to_json(answer.ok)))
+            self._finish(result_text(self._waiting[0].id, answer.ok))
 
     async def _end(self) -> None:
         error = await self.cell.bury()
@@ -150,6 +151,11 @@ async def load_program(
     order = {"op": "open", "domain": request.domain, "source": source, "max_turns": request.max_turns}
     await cell.ask(order, limits.load_seconds)
     return Session(cell, limits, request.domain, answered, background)
+
+
+def result_text(request_id: int, result: Message | None) -> bytes:
+    """The text of an answer with this result, which has been validated and is not validated again."""
+    return b'{"id":%d,"ok":%b,"error":null}' % (request_id, to_json(result))
 
 
 def _order(request: SessionRequest) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Files(Protocol):
         """Whether libraries that want files need a copy of them on this machine."""
 
     def exists(self, path: str) -> bool:
-        """Whether something is stored there."""
+        """Whether a file is stored there."""
 
     def read(self, path: str) -> bytes:
         """The whole content. Raises FileNotFoundError."""

@@ -79,7 +79,7 @@ def local_path(store: Store, path: str) -> Path:
 
 
 def exists(store: Store, path: str) -> bool:
-    """Whether something is stored there."""
+    """Whether a file is stored there."""
     return store.files.exists(absolute(store, path))
 
 

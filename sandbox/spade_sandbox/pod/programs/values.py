@@ -27,7 +27,7 @@ def text(value: object, limit_characters: int, what: str = "a text") -> str:
     if len(value) > limit_characters:
         message = f"{what} has {len(value)} characters; at most {limit_characters} are allowed"
         raise InvalidReturn(message, limit="observation")
-    if not is_unicode(value):
+    if not value.isascii() and not is_unicode(value):
         raise InvalidReturn(f"{what} is not valid Unicode")
     return value
 
