@@ -202,8 +202,8 @@ def _bounds(field: Schema) -> str:
     unit = " characters" if field.get("type") == "string" else ""
     if low is None and high is None:
         return ""
-    opening = "(" if field.get("exclusiveMinimum") else "["
-    return f" {opening}{'' if low is None else low}, {'' if high is None else high}]{unit}"
+    bounds = f"{'' if low is None else low}, {'' if high is None else high}]{unit}"
+    return f" {'(' if field.get('exclusiveMinimum') else '['}{bounds}"
 
 
 def _default(resource: CustomResource, part: str, path: str, field: Schema) -> str:
@@ -217,8 +217,7 @@ def _default(resource: CustomResource, part: str, path: str, field: Schema) -> s
         games, tools = (_profile_default(domain, path) for domain in (Domain.GAMES, Domain.TOOLS))
         if games:
             return games if games == tools or path == DOMAIN_FIELD else f"Games: {games}; Tools: {tools}"
-    own = _class_default(path)
-    return f"`{own}`" if own else ""
+    return f"`{own}`" if (own := _class_default(path)) else ""
 
 
 def _profile_default(domain: Domain, path: str) -> str:

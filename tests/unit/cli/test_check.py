@@ -38,7 +38,7 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
         ("  play: {sampling: {topP: 0.9}}\n", "spec", "cannot renormalise"),
         ("  sandbox: {minPods: 3, maxPods: 2}\n", "spec.sandbox.minPods", "Lower one or raise the other"),
         ("  engine: {args: {served-model-name: x}}\n", "spec.engine.args", "speed, memory and layout only"),
-        ("  environments: {corpus: {uri: 's3://bucket/x'}}\n", "spec.environments.corpus.uri", "Write package:NAME"),
+        ("  environments: {corpus: {uri: 'gs://bucket/x'}}\n", "spec.environments.corpus.uri", "Write package:NAME"),
         (
             "  workers: {pod: {environment: {PATH: /x}}}\n",
             "spec.workers.pod.environment",

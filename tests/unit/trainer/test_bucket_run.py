@@ -74,7 +74,7 @@ def test_a_run_is_prepared_handed_to_engines_and_deleted(service: S3Service, tmp
     assert prepare(follower).accepted
     assert manifests.read_policy(open_store(f"{root}/second"), 0).tensors_sha256 == policy.tensors_sha256
 
-    assert cleanup(CleanupTask(run=reference(f"{root}/mini"))).removed == 2
+    assert cleanup(CleanupTask(run=reference(f"{root}/mini"))).removed == 3
     assert names(store, "") == ()
     assert names(open_store(root), "") == ("second",)
     assert not local_path(store, layout.policy_folder(0)).exists()

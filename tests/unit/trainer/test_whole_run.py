@@ -19,8 +19,11 @@ from spade_trainer.chat import load_chat
 from spade_trainer.design.memory import memory_of
 from spade_trainer.store.objects import open_store
 
-ROLLOUTS, SLOTS, PLAYS, HINTED = 12, 24, 8, 16
+ROLLOUTS, SLOTS, PLAYS = 12, 24, 8
 FULL = SLOTS * PLAYS
+HINTED_WINS = 4
+TRIMMED = FULL - SLOTS
+"""Plays that are trained beside the designs of a whole cycle, in the reference (D7)."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +42,23 @@ def at(places: Sequence[int], value: int = SLOTS, otherwise: int = 0) -> list[in
     return [value if rollout in places else otherwise for rollout in range(ROLLOUTS)]
 
 
+def trimmed(*places: int) -> list[int]:
+    """Plays trained in each rollout, where these train designs too."""
+    return at(places, TRIMMED, FULL)
+
+
 EXPECTED = {
-    (Domain.GAMES, Profile.PAPER): Expected(at([0, 4, 8]), at([4, 8]), [FULL] * ROLLOUTS, [24, 48, 72]),
+    (Domain.GAMES, Profile.PAPER): Expected(at([0, 4, 8]), at([4, 8]), trimmed(4, 8), [24, 48, 72]),
     (Domain.GAMES, Profile.CORRECTED): Expected(at([0, 4, 8]), at([4, 8, 11]), [FULL] * ROLLOUTS, [24, 48, 72]),
-    (Domain.TOOLS, Profile.PAPER): Expected(at([0, 8]), at([8]), [FULL] * ROLLOUTS, [24]),
+    (Domain.TOOLS, Profile.PAPER): Expected(at([0, 8]), at([8]), trimmed(8), [24]),
     (Domain.TOOLS, Profile.CORRECTED): Expected(at([0, 8]), at([8, 11]), [FULL] * ROLLOUTS, [24]),
 }
 
 
 def won(turn: Turn) -> bool:
-    """Environment i of 24 is won i mod 9 times of eight, and by half of the hinted plays."""
+    """Environment i of 24 is won i mod 9 times of eight, and by four of the hinted plays."""
     assert turn.play is not None
-    return turn.play < (HINTED // 2 if turn.hinted else turn.slot % 9)
+    return turn.play < (HINTED_WINS if turn.hinted else turn.slot % 9)
 
 
 def settings(domain: Domain, profile: Profile) -> MethodConfig:
@@ -66,11 +74,11 @@ async def test_v30_a_run_has_the_composition_of_its_recipe(domain: Domain, profi
 
     assert [one.generated for one in rollouts] == expected.generated
     length = config.environments.cycle_length
-    hinted = at(range(0, ROLLOUTS, length), SLOTS * HINTED)
+    hinted = at(range(0, ROLLOUTS, length), SLOTS * config.play.hinted_plays)
     assert [one.manifest.outcomes for one in rollouts] == [{"scored": FULL + more} for more in hinted]
     for one in rollouts:
         wins = [[sum(arm) for arm in (entry.unhinted, entry.hinted)] for entry in one.manifest.environments]
-        share = HINTED // 2 if one.manifest.rollout % length == 0 else 0
+        share = HINTED_WINS if one.manifest.rollout % length == 0 else 0
         assert wins == [[slot % 9 if slot % 9 < PLAYS else PLAYS, share] for slot in range(SLOTS)]
     assert [one.batch.designer_samples for one in rollouts] == expected.designer_samples
     assert [one.batch.player_samples for one in rollouts] == expected.player_samples
