@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.trainer.builders import episode, method, run_manifest, trajectory, write_rollout
 
+from spade_contracts.config import MethodConfig
 from spade_contracts.statuses import Outcome
 from spade_trainer.assembly import assemble
 from spade_trainer.play.samples import trained_sequences
@@ -24,9 +25,8 @@ def truncated(play: int) -> Episode:
     return replace(episode("c0000-s000", play, 0.0), outcome=Outcome.TRUNCATED, terminated=False)
 
 
-@pytest.mark.parametrize(("settings", "tokens"), [(MASKED, 0), (TRAINED, 4)])
-def test_a_truncated_episode_is_trained_by_setting(settings: object, tokens: int) -> None:
-    config = MASKED if settings is MASKED else TRAINED
+@pytest.mark.parametrize(("config", "tokens"), [(MASKED, 0), (TRAINED, 4)])
+def test_a_truncated_episode_is_trained_by_setting(config: MethodConfig, tokens: int) -> None:
     ((name, sequence),) = trained_sequences(config.play, truncated(0))
     assert (name, int(sequence.loss_mask.sum())) == ("", tokens)
     assert sequence.token_ids.tolist() == truncated(0).trajectory.token_ids.tolist()
@@ -34,8 +34,8 @@ def test_a_truncated_episode_is_trained_by_setting(settings: object, tokens: int
 
 
 @pytest.mark.parametrize("config", [MASKED, TRAINED])
-def test_an_episode_that_ended_is_trained_whatever_the_setting(config: object) -> None:
-    ((_, sequence),) = trained_sequences((MASKED if config is MASKED else TRAINED).play, episode("c0000-s000", 0, 0.0))
+def test_an_episode_that_ended_is_trained_whatever_the_setting(config: MethodConfig) -> None:
+    ((_, sequence),) = trained_sequences(config.play, episode("c0000-s000", 0, 0.0))
     assert sequence.loss_mask.any()
 
 
