@@ -89,7 +89,7 @@ def export(manifest: PolicyManifest, read: Read, target: str) -> Exported:
 
 def _opened(target: str) -> tuple[Any, str]:
     try:
-        fs, root = fsspec.core.url_to_fs(target, use_listings_cache=False)
+        fs, root = fsspec.core.url_to_fs(target, use_listings_cache=False, skip_instance_cache=True)
     except ImportError as error:
         remedy = "Install the package that it names, or export to a folder and copy that."
         raise InvalidInput("target", f"{target} cannot be opened here: {error}", remedy=remedy) from error
