@@ -128,7 +128,8 @@ def environments(around: Table) -> list[GroupPlan]:
         )
         for slot in range(ENVIRONMENTS)
     ]
-    return [plan_group(run_manifest(around.method).method, 0, entry, "class GameEnv: pass") for entry in entries]
+    method = run_manifest(around.method).method
+    return [plan_group(method, 0, entry, "class GameEnv: pass", environments=ENVIRONMENTS) for entry in entries]
 
 
 async def played(around: Table, uri: str) -> list[Episode]:

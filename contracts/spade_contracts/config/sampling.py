@@ -10,9 +10,9 @@ from spade_contracts.base import Document
 class Thinking(StrEnum):
     """Whether a role thinks before it speaks. Models whose chat template has no `enable_thinking` ignore it."""
 
-    OFF = "Off"
+    OFF = "Disabled"
     """`enable_thinking` is false."""
-    ON = "On"
+    ON = "Enabled"
     """`enable_thinking` is true."""
 
 

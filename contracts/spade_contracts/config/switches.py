@@ -103,6 +103,15 @@ class SurplusSamples(StrEnum):
     """The last ones: always plays of the last slots, whenever designer samples are trained."""
 
 
+class ShortCycles(StrEnum):
+    """§1.2: how often environments are played of which there are fewer than perCycle."""
+
+    AS_SET = "AsSet"
+    """playsPerEnvironment times."""
+    SPREAD = "Spread"
+    """As often as makes perCycle x playsPerEnvironment plays together, rounded up."""
+
+
 class ShortBatches(StrEnum):
     """§1.2: what is done about a batch with fewer samples than perCycle x playsPerEnvironment."""
 
@@ -203,6 +212,8 @@ class Switches(Document):
     """What the summed loss is divided by (method.md §1.2, §8.3)."""
     surplus_samples: SurplusSamples
     """D7: which samples go when a batch has more than perCycle x playsPerEnvironment."""
+    short_cycles: ShortCycles
+    """How often environments are played of which there are fewer than perCycle (method.md §0 fact 2, §1.2)."""
     short_batches: ShortBatches
     """What is done about a batch with fewer samples than that (method.md §1.2)."""
     repeated_returns: RepeatedReturns

@@ -62,8 +62,8 @@ CONSTANTS: tuple[Row, ...] = (
     ("§1.5", "play.contextTokens", all_six(32768)),
     ("§1.5", "play.maxTurns", all_six(25)),
     ("§1.5", "switches.logProbTemperature", all_six("One")),
-    ("§1.5", "environments.designer.thinking", ("Off", "On", "Off", "Off", "On", "Off")),
-    ("§1.5", "play.thinking", ("Off", "On", "Off", "Off", "On", "Off")),
+    ("§1.5", "environments.designer.thinking", ("Disabled", "Enabled", "Disabled", "Disabled", "Enabled", "Disabled")),
+    ("§1.5", "play.thinking", ("Disabled", "Enabled", "Disabled", "Disabled", "Enabled", "Disabled")),
     ("§1.5", "switches.designerThinking", all_six("Never")),
     ("§1.6", "environments.designer.generationTimeoutSeconds", all_six(300.0)),
     ("§1.6", "environments.designer.attempts", all_six(5)),
@@ -170,4 +170,4 @@ def test_baseline_plays_sixteen_problems_sixteen_times_at_temperature_one(recipe
     assert environments.families.names == ALL_FAMILIES
     assert (environments.per_cycle, play.plays_per_environment) == (16, 16)
     assert (play.sampling.temperature, settings.learner.loss.kl_coefficient) == (1.0, 0.0)
-    assert at(settings.model_dump(by_alias=True), "play.thinking") == ("On" if recipe == "rlve-8b" else "Off")
+    assert at(settings.model_dump(by_alias=True), "play.thinking") == ("Enabled" if recipe == "rlve-8b" else "Disabled")

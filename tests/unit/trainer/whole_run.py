@@ -214,7 +214,12 @@ async def _played(
         order.shuffle(shares)
         shares = [tuple(order.sample(share, len(share))) for share in shares]
     for share in shares:
-        groups = [plan_group(method, rollout, e, read_program(store, method.cycle_of(rollout), e.file)) for e in share]
+        groups = [
+            plan_group(
+                method, rollout, e, read_program(store, method.cycle_of(rollout), e.file), environments=len(entries)
+            )
+            for e in share
+        ]
         await play_groups(
             groups,
             one,

@@ -53,9 +53,18 @@ def suspects(played: Mapping[str, Sequence[Episode]]) -> dict[str, tuple[Verifie
 
 
 def compose_rollout(
-    store: Store, method: MethodConfig, rollout: int, policy_version: int, entries: Sequence[EnvironmentEntry]
+    store: Store,
+    method: MethodConfig,
+    rollout: int,
+    policy_version: int,
+    entries: Sequence[EnvironmentEntry],
+    *,
+    environments: int | None = None,
 ) -> tuple[RolloutManifest, tuple[Episode, ...]]:
-    """The manifest out of all parts, with the episodes it speaks of. KeyError if a part is missing: wait for all."""
+    """The manifest out of all parts, with the episodes it speaks of. KeyError if a part is missing: wait for all.
+
+    environments: how many the rollout plays, where entries are one worker's share of them.
+    """
     parts = finished_parts(store, rollout)
     wanted = [(entry.id, parts[entry.slot]) for entry in sorted(entries, key=lambda entry: entry.slot)]
     played = {environment: read_part(store, rollout, part) for environment, part in wanted}
@@ -68,7 +77,7 @@ def compose_rollout(
         rollout=rollout,
         cycle=method.cycle_of(rollout),
         policy_version=policy_version,
-        planned=planned_episodes(method, rollout, entries),
+        planned=planned_episodes(method, rollout, entries, environments=environments or len(entries)),
         outcomes=dict(Counter(episode.outcome.value for episode in episodes)),
         environments=tuple(returns_of(method, name, part, suspect[name]) for name, part in played.items()),
         verifier_failures=dict(failures),

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import DesignerSource
-from spade_contracts.config.switches import EpisodeSeeds
+from spade_contracts.config.switches import EpisodeSeeds, ShortCycles
 from spade_contracts.manifests import BatchManifest, EnvironmentEntry, RolloutManifest
 from spade_trainer.play.episode import EpisodePlan
 from spade_trainer.randomness import Purpose, seed_for
@@ -26,8 +27,19 @@ def environments_of(batch: BatchManifest, earlier: Sequence[RolloutManifest]) ->
     return tuple(sorted((e for e in batch.environments if e.id not in retired), key=lambda e: e.slot))
 
 
-def plan_group(method: MethodConfig, rollout: int, entry: EnvironmentEntry, source: str) -> GroupPlan:
+def unhinted_plays(method: MethodConfig, environments: int) -> int:
+    """Unhinted plays of each environment in a rollout that plays so many (switch shortCycles; method.md §1.2)."""
+    if method.switches.short_cycles is ShortCycles.AS_SET:
+        return method.play.plays_per_environment
+    return ceil(method.environments.per_cycle * method.play.plays_per_environment / max(1, environments))
+
+
+def plan_group(
+    method: MethodConfig, rollout: int, entry: EnvironmentEntry, source: str, *, environments: int
+) -> GroupPlan:
     """The unhinted episodes of an environment, and in the first rollout of its cycle the hinted ones.
+
+    environments: how many the rollout plays.
 
     Corrected plays both arms from one list of seeds, so that the regret compares the same instances (D2). Paper resets
     unhinted plays without a seed. Without a hint there is no hinted play. All plays of a procedural family answer one
@@ -35,7 +47,6 @@ def plan_group(method: MethodConfig, rollout: int, entry: EnvironmentEntry, sour
     """
     cycle, offset = divmod(rollout, method.environments.cycle_length)
     hinted = method.play.hinted_plays if offset == 0 and entry.hint is not None else 0
-
     shared = method.environments.designer.source is DesignerSource.FAMILIES
 
     def seed(play: int) -> int:
@@ -54,11 +65,14 @@ def plan_group(method: MethodConfig, rollout: int, entry: EnvironmentEntry, sour
             seed=None if null and hint is None else seed(play),
         )
 
-    unhinted = (plan(play, None) for play in range(method.play.plays_per_environment))
+    unhinted = (plan(play, None) for play in range(unhinted_plays(method, environments)))
     with_hint = (plan(play, entry.hint) for play in range(hinted))
     return GroupPlan(entry.id, entry.slot, (*unhinted, *with_hint))
 
 
-def planned_episodes(method: MethodConfig, rollout: int, entries: Sequence[EnvironmentEntry]) -> int:
-    """How many episodes a rollout has."""
-    return sum(len(plan_group(method, rollout, entry, "").episodes) for entry in entries)
+def planned_episodes(
+    method: MethodConfig, rollout: int, entries: Sequence[EnvironmentEntry], *, environments: int
+) -> int:
+    """How many episodes these environments have in a rollout that plays so many."""
+    groups = (plan_group(method, rollout, entry, "", environments=environments) for entry in entries)
+    return sum(len(group.episodes) for group in groups)

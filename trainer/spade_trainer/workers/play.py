@@ -49,16 +49,17 @@ async def play(task: PlayTask, around: Surroundings, progress: Progress, figures
     own = entries[around.index :: task.workers]
     parts = finished_parts(store, task.rollout)
     missing = [entry for entry in own if entry.slot not in parts]
-    progress.planned = planned_episodes(method, task.rollout, own)
-    progress.done = progress.planned - planned_episodes(method, task.rollout, missing)
+    among = len(entries)
+    progress.planned = planned_episodes(method, task.rollout, own, environments=among)
+    progress.done = progress.planned - planned_episodes(method, task.rollout, missing, environments=among)
     if missing:
         progress.stage = "playing"
-        await _play_environments(task, around, store, entries=missing, progress=progress, figures=figures)
+        await _play_environments(task, around, store, entries=missing, among=among, progress=progress, figures=figures)
     folder = layout.rollout_folder(task.rollout)
     who = f"play-w{around.index}-a{task.attempt:02d}"
     timings.write(store, folder, who, {"play": time.monotonic() - started})
     if around.index != 0:
-        share, episodes = compose_rollout(store, method, task.rollout, task.policy_version, own)
+        share, episodes = compose_rollout(store, method, task.rollout, task.policy_version, own, environments=among)
         return _summary(store, task, share, episodes, started)
     progress.stage = "waiting for other workers"
     await wait_for_parts([entry.slot for entry in entries], lambda: finished_parts(store, task.rollout))
@@ -75,12 +76,16 @@ async def _play_environments(
     store: Store,
     *,
     entries: Sequence[EnvironmentEntry],
+    among: int,
     progress: Progress,
     figures: Figures,
 ) -> None:
-    """Play these environments and write each one's part as its last episode ends."""
+    """Play these environments, of so many in the rollout, and write each one's part as its last episode ends."""
     method = manifests.read_run(store).method
-    groups = [plan_group(method, task.rollout, entry, read_program(store, task.cycle, entry.file)) for entry in entries]
+    groups = [
+        plan_group(method, task.rollout, entry, read_program(store, task.cycle, entry.file), environments=among)
+        for entry in entries
+    ]
     async with servers(task, around, progress, figures) as (engines, sandboxes):
 
         def open_session(source: str) -> AbstractAsyncContextManager[SandboxSession]:

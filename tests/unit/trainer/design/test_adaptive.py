@@ -151,7 +151,7 @@ def test_all_plays_of_a_family_in_a_rollout_answer_one_problem(tmp_path: Path, p
     write_families(store, method, 0)
     seeds = []
     for entry in manifests.read_batch(store, 0).environments:
-        plans = plan_group(method, 0, entry, "").episodes
+        plans = plan_group(method, 0, entry, "", environments=method.environments.per_cycle).episodes
         assert len(plans) == 64
         assert not any(plan.hinted for plan in plans)
         seeds.append({plan.seed for plan in plans})

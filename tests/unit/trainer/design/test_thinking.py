@@ -30,9 +30,9 @@ def config(profile: Profile, thinking: str) -> MethodConfig:
 @pytest.mark.parametrize(
     ("profile", "thinking", "told_not_to"),
     [
-        (Profile.CORRECTED, "On", [False, True]),
-        (Profile.CORRECTED, "Off", [True, True]),
-        (Profile.PAPER, "On", [True, True]),
+        (Profile.CORRECTED, "Enabled", [False, True]),
+        (Profile.CORRECTED, "Disabled", [True, True]),
+        (Profile.PAPER, "Enabled", [True, True]),
     ],
 )
 @pytest.mark.switch("designerThinking")
@@ -56,16 +56,16 @@ async def test_a_program_in_a_thought_is_not_judged(chat: Chat) -> None:
     def script(prompt: str, request: GenerateRequest) -> Any:
         return "Look." if is_hint(prompt) else "<think>\n```python\ndraft\n```\n</think>\n```python\nfinal\n```"
 
-    await design_slot(studio(chat, judge, script=script, method=config(Profile.CORRECTED, "On")), 0)
+    await design_slot(studio(chat, judge, script=script, method=config(Profile.CORRECTED, "Enabled")), 0)
     assert seen == ["\n```python\nfinal\n```"]
 
 
 @pytest.mark.parametrize(
     ("profile", "thinking", "hint"),
     [
-        (Profile.CORRECTED, "Off", "Look left."),
-        (Profile.PAPER, "Off", "Look left. <|im_end|>"),
-        (Profile.PAPER, "On", "Look left."),
+        (Profile.CORRECTED, "Disabled", "Look left."),
+        (Profile.PAPER, "Disabled", "Look left. <|im_end|>"),
+        (Profile.PAPER, "Enabled", "Look left."),
     ],
 )
 @pytest.mark.switch("hintEnding")

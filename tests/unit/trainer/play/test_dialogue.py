@@ -58,7 +58,7 @@ async def played(
 
 
 def thinking(**play: Any) -> dict[str, Any]:
-    return {"thinking": "On", **play}
+    return {"thinking": "Enabled", **play}
 
 
 def three_turns() -> ScriptedSession:
@@ -131,15 +131,15 @@ async def test_a_thinking_game_ends_at_its_context_too(hybrid: Chat) -> None:
 @pytest.mark.parametrize(
     ("profile", "domain", "play", "hinted", "expected"),
     [
-        (CORRECTED, "Games", "Off", False, (False, "Off", False)),
-        (CORRECTED, "Games", "Off", True, (False, "Off", False)),
-        (CORRECTED, "Games", "On", False, (True, "On", False)),
-        (CORRECTED, "Games", "On", True, (True, "On", False)),
-        (CORRECTED, "Tools", "On", True, (False, "On", False)),
-        (PAPER, "Games", "On", False, (True, "On", False)),
-        (PAPER, "Games", "On", True, (True, "Off", True)),
-        (PAPER, "Games", "Off", True, (True, "Off", True)),
-        (PAPER, "Tools", "On", True, (False, "On", False)),
+        (CORRECTED, "Games", "Disabled", False, (False, "Disabled", False)),
+        (CORRECTED, "Games", "Disabled", True, (False, "Disabled", False)),
+        (CORRECTED, "Games", "Enabled", False, (True, "Enabled", False)),
+        (CORRECTED, "Games", "Enabled", True, (True, "Enabled", False)),
+        (CORRECTED, "Tools", "Enabled", True, (False, "Enabled", False)),
+        (PAPER, "Games", "Enabled", False, (True, "Enabled", False)),
+        (PAPER, "Games", "Enabled", True, (True, "Disabled", True)),
+        (PAPER, "Games", "Disabled", True, (True, "Disabled", True)),
+        (PAPER, "Tools", "Enabled", True, (False, "Enabled", False)),
     ],
 )
 @pytest.mark.switch("hintedPlays")

@@ -106,7 +106,7 @@ def played(
 @given(
     replies=st.lists(REPLIES, max_size=4),
     observations=st.lists(OBSERVATIONS, max_size=4),
-    thinking=st.sampled_from(["Off", "On"]),
+    thinking=st.sampled_from(["Disabled", "Enabled"]),
     hinted=st.booleans(),
     longest=st.sampled_from([8192, 40]),
 )
@@ -170,7 +170,7 @@ def test_tool_episodes_in_canonical_form_are_spelled_exactly_as_the_template_doe
         [step("Correct!", 1.0, terminated=True)],
         profile=Profile.CORRECTED,
         hinted=False,
-        play={"thinking": "On"},
+        play={"thinking": "Enabled"},
         environments={"domain": "Tools", "per_cycle": 4},
     )
     assert episode.prefix_check in (PrefixCheck.EXACT, PrefixCheck.REENCODED)

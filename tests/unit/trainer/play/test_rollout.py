@@ -49,8 +49,8 @@ def entry(slot: int, hint: str | None = "hint", cycle: int = 1) -> EnvironmentEn
 @pytest.mark.switch("episodeSeeds")
 def test_hinted_plays_come_once_and_share_the_seeds_of_the_unhinted() -> None:
     config = method()
-    first = plan_group(config, 2, entry(0), "").episodes
-    later = plan_group(config, 3, entry(0), "").episodes
+    first = plan_group(config, 2, entry(0), "", environments=4).episodes
+    later = plan_group(config, 3, entry(0), "", environments=4).episodes
     assert [(p.hinted, p.play) for p in first] == [(h, p) for h in (False, True) for p in range(4)]
     assert [p.seed for p in first[:4]] == [p.seed for p in first[4:]]
     assert [p.hinted for p in later] == [False] * 4
@@ -59,19 +59,35 @@ def test_hinted_plays_come_once_and_share_the_seeds_of_the_unhinted() -> None:
 
 def test_environments_and_cycles_have_seeds_of_their_own() -> None:
     config = method()
-    seeds = [p.seed for r in (0, 2) for s in (0, 1) for p in plan_group(config, r, entry(s), "").episodes[:4]]
+    seeds = [
+        p.seed for r in (0, 2) for s in (0, 1) for p in plan_group(config, r, entry(s), "", environments=4).episodes[:4]
+    ]
     assert len(set(seeds)) == len(seeds)
 
 
 @pytest.mark.switch("episodeSeeds")
 def test_paper_resets_unhinted_plays_without_a_seed() -> None:
-    plans = plan_group(method(Profile.PAPER), 2, entry(0), "").episodes
+    plans = plan_group(method(Profile.PAPER), 2, entry(0), "", environments=4).episodes
     assert {p.seed for p in plans if not p.hinted} == {None}
     assert None not in {p.seed for p in plans if p.hinted}
 
 
+@pytest.mark.switch("shortCycles")
+@pytest.mark.parametrize(
+    ("profile", "environments", "plays"),
+    [("Corrected", 4, 4), ("Corrected", 3, 4), ("Paper", 4, 4), ("Paper", 3, 6), ("Paper", 2, 8), ("Paper", 1, 16)],
+)
+def test_environments_of_a_short_cycle_are_played_as_set_or_more_often(
+    profile: str, environments: int, plays: int
+) -> None:
+    config = method(Profile(profile))
+    assert (config.environments.per_cycle, config.play.plays_per_environment) == (4, 4)
+    later = plan_group(config, 3, entry(0), "", environments=environments).episodes
+    assert [plan.play for plan in later] == list(range(plays))
+
+
 def test_without_a_hint_there_is_no_hinted_play() -> None:
-    assert planned_episodes(method(), 2, [entry(0, None), entry(1)]) == 4 + 8
+    assert planned_episodes(method(), 2, [entry(0, None), entry(1)], environments=4) == 4 + 8
 
 
 def test_a_retired_environment_is_not_played_again(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ async def test_a_hint_stands_after_the_first_instruction(instruct: Chat) -> None
 
 async def test_thinking_with_tools_stays_one_sequence_that_keeps_the_thoughts(chat: Chat) -> None:
     thought = f"<think>\nhm\n</think>\n\n{call()}"
-    episode, _, requests = await played(chat, [WIN], thought, DONE, play={"thinking": "On"})
+    episode, _, requests = await played(chat, [WIN], thought, DONE, play={"thinking": "Enabled"})
     assert episode.per_turn == ()
     assert "<think>\nhm\n</think>" in prompt_of(chat, requests[1])
 

@@ -121,7 +121,7 @@ async def rollout(
 async def test_a_rollout_of_tool_programs_is_played_trained_and_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patch = {"environments": {"domain": "Tools"}, "play": {"thinking": "On"}}
+    patch = {"environments": {"domain": "Tools"}, "play": {"thinking": "Enabled"}}
     manifest, folder = await rollout(tmp_path, monkeypatch, PROGRAM, clerk, **patch)
     store = open_store(folder.as_uri())
     episodes = read_episodes(store, manifest)
@@ -144,7 +144,7 @@ async def test_a_rollout_of_tool_programs_is_played_trained_and_replayed(
 
 
 async def test_a_rollout_of_thinking_games_trains_turn_by_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manifest, folder = await rollout(tmp_path, monkeypatch, GAME, gamer, play={"thinking": "On"})
+    manifest, folder = await rollout(tmp_path, monkeypatch, GAME, gamer, play={"thinking": "Enabled"})
     store = open_store(folder.as_uri())
     assert manifest.outcomes == {"scored": 16}
     batch = assemble(store, manifests.read_run(store), 0)

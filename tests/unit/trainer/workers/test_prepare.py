@@ -143,7 +143,7 @@ def test_episodes_longer_than_the_model_reads_are_refused(tmp_path: Path, model:
 def test_thinking_that_a_model_cannot_be_told_of_is_refused(
     tmp_path: Path, model: Path, corpus: Path, role: str
 ) -> None:
-    patch: dict[str, Any] = {"thinking": "On"}
+    patch: dict[str, Any] = {"thinking": "Enabled"}
     for name in reversed(role.split(".")):
         patch = {name: patch}
     result = prepare(task(tmp_path, model, settings(corpus, **patch)))
