@@ -110,9 +110,9 @@ def samples_digest(samples: Iterable[Sample], denominator: float) -> str:
         head += [sample.denominator_tokens, sample.policy_version]
         digest.update(json.dumps(head).encode())
         digest.update(np.array([sample.advantage, sample.temperature], dtype="<f8").tobytes())
-        digest.update(np.ascontiguousarray(sample.token_ids, "<i4"))
-        digest.update(np.ascontiguousarray(sample.loss_mask, "u1"))
-        digest.update(np.ascontiguousarray(sample.log_probs, "<f4"))
+        digest.update(np.ascontiguousarray(sample.token_ids, "<i4").data)
+        digest.update(np.ascontiguousarray(sample.loss_mask, "u1").data)
+        digest.update(np.ascontiguousarray(sample.log_probs, "<f4").data)
     return digest.hexdigest()
 
 

@@ -19,7 +19,7 @@ from spade_trainer.chat import load_chat
 from spade_trainer.design.memory import memory_of
 from spade_trainer.store.objects import open_store
 
-ROLLOUTS, SLOTS, PLAYS, HINTED = 12, 24, 8, 16
+ROLLOUTS, SLOTS, PLAYS = 12, 24, 8
 FULL = SLOTS * PLAYS
 
 
@@ -48,9 +48,9 @@ EXPECTED = {
 
 
 def won(turn: Turn) -> bool:
-    """Environment i of 24 is won i mod 9 times of eight, and by half of the hinted plays."""
+    """Environment i of 24 is won i mod 9 times of eight, and four times with a hint."""
     assert turn.play is not None
-    return turn.play < (HINTED // 2 if turn.hinted else turn.slot % 9)
+    return turn.play < (4 if turn.hinted else turn.slot % 9)
 
 
 def settings(domain: Domain, profile: Profile) -> MethodConfig:
@@ -66,11 +66,11 @@ async def test_v30_a_run_has_the_composition_of_its_recipe(domain: Domain, profi
 
     assert [one.generated for one in rollouts] == expected.generated
     length = config.environments.cycle_length
-    hinted = at(range(0, ROLLOUTS, length), SLOTS * HINTED)
+    hinted = at(range(0, ROLLOUTS, length), SLOTS * config.play.hinted_plays)
     assert [one.manifest.outcomes for one in rollouts] == [{"scored": FULL + more} for more in hinted]
     for one in rollouts:
         wins = [[sum(arm) for arm in (entry.unhinted, entry.hinted)] for entry in one.manifest.environments]
-        share = HINTED // 2 if one.manifest.rollout % length == 0 else 0
+        share = 4 if one.manifest.rollout % length == 0 else 0
         assert wins == [[slot % 9 if slot % 9 < PLAYS else PLAYS, share] for slot in range(SLOTS)]
     assert [one.batch.designer_samples for one in rollouts] == expected.designer_samples
     assert [one.batch.player_samples for one in rollouts] == expected.player_samples
