@@ -35,6 +35,8 @@ from spade_sandbox.pod.output import Output
 END_SECONDS = 60.0
 """How long a killed cell may take to be reaped, on however busy a node; past it the pod is broken."""
 BUILD_SECONDS = 30.0
+ENDING_SECONDS = 2.0
+"""How long a cell that closed its socket is let end by itself, so that its end can be told from ours."""
 CPU_TOLERANCE_SECONDS = 0.2
 """The kernel counts CPU time towards its limit in ticks, and finer in what it reports."""
 INFO_BYTES = 256 * 2**10
@@ -101,6 +103,7 @@ class Cell:
     """None until it has been built for a program."""
     killed_for: CellFault | None = None
     """Why we killed it, if we did."""
+    ending_seconds: float = ENDING_SECONDS
     questions: int = field(default=0)
     _question: "tuple[str, float, Callable[[Heard], None]] | None" = None
     """The open one: its operation, its deadline in seconds, and what hears the answer."""
@@ -145,7 +148,10 @@ class Cell:
 
     async def bury(self) -> CellFault:
         """Wait until a cell that failed is gone, and say why it did. Raises PodBroken if it stays."""
-        await self.destroy(None)
+        if self.killed_for is None:
+            await asyncio.wait({self.ended}, timeout=self.ending_seconds)
+        closed = None if self.ended.done() else CellFault(FaultKind.CRASH, "the program closed its own socket")
+        await self.destroy(closed)
         return self._fault()
 
     async def destroy(self, reason: CellFault | None) -> None:

@@ -30,19 +30,17 @@ JSON = st.recursive(
 
 
 @asynccontextmanager
-async def cell(
-    bounds: CellBounds | None = BOUNDS, how: Ended | None = None
-) -> AsyncIterator[tuple[Cell, socket.socket, int]]:
-    """A cell with the program's ends of its socket and of its output; `how` it ends when it is killed."""
+async def cell(bounds: CellBounds | None = BOUNDS) -> AsyncIterator[tuple[Cell, socket.socket, int]]:
+    """A cell with the program's ends of its socket and of its output; it ends when it is killed."""
     ours, theirs = socket.socketpair()
     read_end, write_end = os.pipe()
     ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
 
     def kill() -> None:
         if not ended.done():
-            ended.set_result(how or Ended(9, 0.0))
+            ended.set_result(Ended(9, 0.0))
 
-    held = Cell(1, 10, Line(ours), Output(read_end), ended, kill, Deadlines(), bounds)
+    held = Cell(1, 10, Line(ours), Output(read_end), ended, kill, Deadlines(), bounds, ending_seconds=0.01)
     try:
         yield held, theirs, write_end
     finally:
@@ -126,11 +124,21 @@ async def test_each_misfit_has_its_fault(said: bytes, kind: str, limit: Limit | 
     ],
 )
 async def test_end_of_a_process_says_which_limit_ended_it(how: Ended, kind: FaultKind, limit: Limit | None) -> None:
-    async with cell(how=how) as (held, theirs, _):
+    async with cell() as (held, theirs, _):
         theirs.close()
+        held.ended.set_result(how)
         with pytest.raises(CellFault) as error:
             await held.ask(STEP, 20.0)
     assert (error.value.kind, error.value.limit) == (kind, limit)
+
+
+async def test_program_that_closes_its_socket_and_goes_on_is_killed_as_a_crash() -> None:
+    async with cell() as (held, theirs, _):
+        theirs.close()
+        with pytest.raises(CellFault) as error:
+            await held.ask(STEP, 20.0)
+        assert held.ended.done()
+    assert (error.value.kind, error.value.limit) == (FaultKind.CRASH, None)
 
 
 async def test_answer_after_the_deadline_is_a_timeout() -> None:
