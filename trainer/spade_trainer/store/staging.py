@@ -41,13 +41,13 @@ def fetch(store: Store, folder: str, files: Mapping[str, str]) -> Path:
 def publish(store: Store, folder: str) -> dict[str, str]:
     """Store what was written into the local folder; returns name → SHA-256. Empty where the local folder is the store.
 
-    Hidden files stay here.
+    Unfinished files (`*.tmp`) stay here; hidden ones go along, because torch_dist's metadata is one.
     """
     if not store.files.staged:
         return {}
     local = local_path(store, folder)
     found = {}
-    for file in sorted(file for file in local.iterdir() if file.is_file() and not file.name.startswith(".")):
+    for file in sorted(file for file in local.iterdir() if file.is_file() and file.suffix != ".tmp"):
         store.files.upload(file, absolute(store, f"{folder}/{file.name}"))
         found[file.name] = sha256_of(file)
     return found

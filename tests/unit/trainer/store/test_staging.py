@@ -17,7 +17,8 @@ def written(store: Store, folder: str) -> dict[str, str]:
     (local / "config.json").write_text("{}")
     (local / "model.safetensors").write_bytes(b"weights" * 1000)
     (local / ".half.tmp").write_bytes(b"half")
-    return {name: sha256_of(local / name) for name in ("config.json", "model.safetensors")}
+    (local / ".metadata").write_bytes(b"of torch_dist")
+    return {name: sha256_of(local / name) for name in (".metadata", "config.json", "model.safetensors")}
 
 
 def test_what_is_published_is_fetched_equal(uri: str) -> None:
@@ -41,7 +42,7 @@ def test_a_copy_is_read_once_and_only_what_is_asked_for(uri: str) -> None:
     assert [file.name for file in local.iterdir()] == ["config.json"]
     replace(store, "policies/0001/config.json", b"changed")
     fetch(store, "policies/0001", digests)
-    assert sorted(file.name for file in local.iterdir()) == ["config.json", "model.safetensors"]
+    assert sorted(file.name for file in local.iterdir()) == [".metadata", "config.json", "model.safetensors"]
     assert (local / "config.json").read_text() == "{}", "a proven copy is not read again"
 
 
