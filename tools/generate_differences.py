@@ -39,29 +39,19 @@ be set on its own. `D` with a number is a known defect of the reference; what `m
 """
 
 FIXED: dict[str, str] = {
-    "D1": "The token that ends a hint is no part of its text, so a hint does not end the player's message.",
-    "D4": "The noise of the regret is no fault of code. Both arms play the same seeds in `Corrected`, which takes "
-    "the spread of instances out of it.",
-    "D5": "There is one path on which programs are designed, so no setting of the designer is read in one place and "
-    "ignored in another.",
-    "D7": "The batch is not cut to a fixed size: every play that was scored is trained.",
-    "D9": "What the engine saw is kept as tokens and only appended to; each episode's tokens are compared with one "
-    "rendering of its messages, and what differs is counted.",
     "D12": "Programs run in cells, in gVisor pods without a network, and every answer of one is checked as foreign "
     "data. Untrusted execution is never in the process that scores.",
-    "D13": "The designer's prompts are ours, and a template that does not exist is an error.",
     "D14": "An unknown field is refused by the API server and by `spade check`, so no run relies on a setting that is "
     "not there.",
     "D15": "Each win rate is named by what it is: the mean return of a window in rewards, the share of returns above "
     "0 in memory.",
     "D17": "A slot of a cycle is a file of its own. What was finished stays, and the rest is designed again.",
     "D18": "Every draw is a function of the run's seed and of what it is for, so any process can repeat it.",
-    "D20": "Only what follows the last think-close tag of a reply is acted on.",
     "D21": "The operator, the charts and run storage take the place of the launch scripts.",
     "D22": "The entry points are commands with tests.",
 }
 """Defects that are mended in both profiles, and how: reproducing them would be unsafe, or would change no number that
-counts. Those that a switch names are left out of the page."""
+counts."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +113,19 @@ def _check(names: Mapping[str, str], tests: tuple[MarkedTest, ...]) -> None:
         if not (DEFECT.search(_said(field)) or "§" in _said(field))
     ]
     problems += [f"{defect} is explained nowhere" for defect in DEFECTS if defect not in explained()]
+    problems += [f"{defect} is said to be mended, and a switch names it" for defect in sorted(named() & set(FIXED))]
     if problems:
         raise ValueError("; ".join(problems))
 
 
 def explained() -> set[str]:
     """Defects that a switch names, or that are mended in both profiles."""
-    return {defect for field in Switches.model_fields for defect in DEFECT.findall(_said(field))} | set(FIXED)
+    return named() | set(FIXED)
+
+
+def named() -> set[str]:
+    """Defects that a switch names."""
+    return {defect for field in Switches.model_fields for defect in DEFECT.findall(_said(field))}
 
 
 def _said(field: str) -> str:

@@ -14,6 +14,7 @@ from tools.tiny_model.families import TRAINING_FAMILIES
 from tools.tiny_model.families.base import Family, write_program
 from tools.tiny_model.play import load_environment, scripted_play
 
+from spade_contracts.config.environments import Domain
 from spade_trainer.design.hint_prompt import hint_messages
 from spade_trainer.design.prompt import (
     ChatMessage,
@@ -22,7 +23,7 @@ from spade_trainer.design.prompt import (
     designer_messages,
     load_design_template,
 )
-from spade_trainer.design.skills import game_skill
+from spade_trainer.design.skills import skill_named
 from spade_trainer.play.prompt import first_message, with_hint
 
 DIFFICULTIES = ("easy", "medium", "medium", "hard")
@@ -86,7 +87,7 @@ def design_request(
     template: DesignTemplate, game: Game, positives: list[MemoryExample], negative: MemoryExample | None
 ) -> list[ChatMessage]:
     """The designer prompt whose answer the game's program is."""
-    skill = game_skill(game.family.skill)
+    skill = skill_named(Domain.GAMES, game.family.skill)
     return designer_messages(
         template, skill.name, skill.description, game.difficulty, game.document, positives, negative
     )

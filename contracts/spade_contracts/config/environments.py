@@ -148,7 +148,7 @@ class MemoryConfig(Document):
     """Entries kept, oldest dropped first. 0 switches the memory off."""
     positives: int = Field(ge=0, le=10)
     """Positive examples in a prompt."""
-    negatives: int = Field(ge=0, le=10)
+    negatives: int = Field(ge=0, le=1)
     """Negative examples in a prompt."""
     snippet_characters: int = Field(ge=1, le=20000)
     """Characters of a program kept as its snippet."""

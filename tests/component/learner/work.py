@@ -185,11 +185,16 @@ def step_on_infinity(backend: Backend, folder: str) -> tuple[str, bool]:
 
 
 def step_on_nothing(backend: Backend, folder: str) -> bool:
-    """Whether a batch without samples leaves the parameters as they were."""
+    """Whether a batch without samples, and one of masked samples only, leave the parameters as they were, also after a
+    step that left momentum.
+    """
     trained = training.trainee(network(backend, folder, {}), OPTIMIZER, backend)
+    whole = batch()
+    training.step(trained, whole, loss_config(), None)
     before = masters.parameter_sha256(trained)
-    empty = dataclasses.replace(batch(), samples=())
-    return training.step(trained, empty, loss_config(), None) == training.NO_STEP and (
+    masked = (dataclasses.replace(one, loss_mask=np.zeros_like(one.loss_mask)) for one in whole.samples)
+    empty = (dataclasses.replace(whole, samples=()), dataclasses.replace(whole, samples=tuple(masked)))
+    return all(training.step(trained, one, loss_config(), None) == training.NO_STEP for one in empty) and (
         masters.parameter_sha256(trained) == before
     )
 

@@ -3,7 +3,17 @@
 from pathlib import Path
 
 import pytest
-from tools.generate_differences import DEFECTS, PAGE, MarkedTest, explained, marked_tests, page, switch_names
+from tools.generate_differences import (
+    DEFECTS,
+    FIXED,
+    PAGE,
+    MarkedTest,
+    explained,
+    marked_tests,
+    named,
+    page,
+    switch_names,
+)
 
 ALL = marked_tests()
 
@@ -28,8 +38,9 @@ def test_a_mark_that_names_no_switch_is_refused() -> None:
         page((*ALL, MarkedTest("boxedActoin", "tests/x.py", "test_x")))
 
 
-def test_every_known_defect_is_named_by_a_switch_or_mended() -> None:
+def test_every_known_defect_is_named_by_a_switch_or_mended_and_none_is_both() -> None:
     assert set(DEFECTS) <= explained()
+    assert named() & set(FIXED) == set()
 
 
 def test_marks_are_found_with_their_file_and_function(tmp_path: Path) -> None:

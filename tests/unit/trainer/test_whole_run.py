@@ -82,6 +82,7 @@ async def test_v30_a_run_has_the_composition_of_its_recipe(domain: Domain, profi
         assert wins == [[slot % 9 if slot % 9 < PLAYS else PLAYS, share] for slot in range(SLOTS)]
     assert [one.batch.designer_samples for one in rollouts] == expected.designer_samples
     assert [one.batch.player_samples for one in rollouts] == expected.player_samples
+    assert [one.batch.trimmed for one in rollouts] == [FULL - players for players in expected.player_samples]
     for one in rollouts:
         roles = [sample.role for sample in one.batch.samples]
         assert roles == sorted(roles, key=lambda role: role is SampleRole.PLAYER), "designers come first"

@@ -144,7 +144,8 @@ async def _written(studio: Studio, place: Place, skill: str, document: Document 
 
 def designer_thinking(method: MethodConfig) -> Thinking:
     """Whether the designer thinks; the reference's never does when it is shown a document (D5)."""
-    as_set = method.switches.designer_thinking is DesignerThinking.AS_SET
+    shown = bool(method.environments.corpus.uri)
+    as_set = method.switches.designer_thinking is DesignerThinking.AS_SET or not shown
     return method.environments.designer.thinking if as_set else Thinking.OFF
 
 

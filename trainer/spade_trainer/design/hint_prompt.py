@@ -6,9 +6,6 @@ import re
 from spade_trainer.design.prompt import PACKAGE, ChatMessage
 from spade_trainer.design.sections import fill, load_sections
 
-HINT_WORDS = 100
-"""A hint has fewer words than this (method.md §3); nothing enforces it in profile Paper."""
-
 _JSON_FENCE = re.compile(r"```json\s*\n(.*?)```", re.DOTALL)
 
 

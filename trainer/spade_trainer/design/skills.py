@@ -50,8 +50,3 @@ def skill_named(domain: Domain, name: str) -> Skill:
     if same_skill(name) not in known:
         raise KeyError(f"unknown skill {name!r}; known: {', '.join(known)}")
     return known[same_skill(name)]
-
-
-def game_skill(name: str) -> Skill:
-    """The same of the games domain."""
-    return skill_named(Domain.GAMES, name)

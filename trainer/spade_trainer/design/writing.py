@@ -53,20 +53,18 @@ async def by_policy(
 
     Raises InfrastructureFault if engines fail.
     """
-    drawn = await policy.generate(
-        GenerateRequest(
-            token_ids=tuple(prompt),
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            top_k=sampling.top_k,
-            max_new_tokens=min(sampling.max_new_tokens, policy.room(prompt)),
-            seed=seed,
-            policy_version=policy.version,
-        ),
-        timeout_seconds,
-    )
     transcript = begin(prompt)
-    add_drawn(transcript, drawn)
+    request = GenerateRequest(
+        token_ids=tuple(prompt),
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        max_new_tokens=min(sampling.max_new_tokens, policy.room(prompt)),
+        seed=seed,
+        policy_version=policy.version,
+    )
+    drawn = await policy.generate(request, timeout_seconds)
+    add_drawn(transcript, drawn, request)
     text = policy.chat.decode(drawn.token_ids, keep_end=keep_end)
     return Written(text, finish(transcript), NO_USAGE, len(drawn.token_ids))
 

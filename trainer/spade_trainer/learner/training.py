@@ -88,9 +88,9 @@ def step(trained: Trainee, batch: Batch, config: LossConfig, reference: Network 
     """Forward, backward and one optimiser step on a whole batch. Called on all ranks with the same batch.
 
     reference: policy 0, needed when the penalty's coefficient is above 0. Raises StepNotFinite on every rank, before
-    anything was changed. A batch without samples changes nothing.
+    anything was changed. A batch without a token to train changes nothing, momentum and weights alike.
     """
-    if not batch.samples:
+    if not any(sample.loss_mask.any() for sample in batch.samples):
         return NO_STEP
     if config.kl_coefficient > 0 and reference is None:
         raise ValueError("a KL penalty needs the reference network")

@@ -13,7 +13,6 @@ from spade_trainer.play.tokens import PrefixCheck
 from spade_trainer.store.designs import Usage
 from spade_trainer.store.episodes import Episode
 
-SESSION_STATES = ("open", "wanted")
 ENDPOINT_ROLES = ("designer", "hints")
 
 

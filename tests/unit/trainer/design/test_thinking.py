@@ -8,11 +8,12 @@ from tests.unit.trainer.design.test_slot import SKILLS, is_hint, judging, studio
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
+from spade_contracts.config.sampling import Thinking
 from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.verdicts import accepted
 from spade_sandbox.verify import Judgement
 from spade_trainer.chat import Chat, load_chat
-from spade_trainer.design.designer import design_slot
+from spade_trainer.design.designer import design_slot, designer_thinking
 
 NO_THOUGHT = "<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
@@ -44,6 +45,13 @@ async def test_program_and_hint_are_asked_for_with_and_without_thinking(
     await design_slot(made, 0)
     prompts = [chat.tokenizer.decode(list(r.token_ids), skip_special_tokens=False) for r in requests]
     assert [prompt.endswith(NO_THOUGHT) for prompt in prompts] == told_not_to
+
+
+@pytest.mark.parametrize("profile", Profile)
+def test_a_designer_without_a_document_thinks_in_the_reference_too(profile: Profile) -> None:
+    """D5 concerns requests with a document only."""
+    settings = {"environments": {"designer": {"thinking": "Enabled"}, "corpus": {"uri": ""}}}
+    assert designer_thinking(resolve(profile, settings)) is Thinking.ON
 
 
 async def test_a_program_in_a_thought_is_not_judged(chat: Chat) -> None:
