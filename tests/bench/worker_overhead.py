@@ -26,7 +26,7 @@ from spade_contracts.config import resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse, VersionSpan
 from spade_contracts.manifests import EnvironmentEntry
-from spade_sandbox.client import StepResult
+from spade_sandbox.client import CallResult, StepResult, Tool
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.play.engine_client import checked_answer, request_body
 from spade_trainer.play.episode import EpisodePlan, Table, play_episode
@@ -74,6 +74,14 @@ class ScriptedEnvironment:
         self.taken += 1
         won = self.taken == self.turns
         return StepResult(f"Step {self.taken}. {OBSERVATION}", float(won), won, False, {})
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """A game has none."""
+        return ()
+
+    async def call(self, name: str, arguments: str) -> CallResult:
+        """A game has nothing to call."""
+        raise AssertionError(name)
 
 
 def answers(chat: Chat, tokens: int) -> list[bytes]:
