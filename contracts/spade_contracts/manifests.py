@@ -122,6 +122,8 @@ class RolloutManifest(Contract):
     environments: tuple[EnvironmentReturns, ...]
     verifier_failures: dict[str, int]
     """By reason: episodes that show it, or environments where several plays or several environments do."""
+    prefix_checks: dict[str, int] = {}
+    """Episodes by how the chat template spells them (PrefixCheck); empty in manifests from before it was counted."""
     episodes: tuple[str, ...]
     """Names of the part files, in reading order."""
 

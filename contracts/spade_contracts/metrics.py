@@ -85,7 +85,19 @@ METRICS: tuple[MetricSpec, ...] = (
     ),
     MetricSpec("spade_gate_canaries_total", Kind.COUNTER, "Known programs judged.", (*RUN, "kind")),
     MetricSpec("spade_episodes_total", Kind.COUNTER, "Episodes by outcome.", (*RUN, "outcome", "hinted")),
+    MetricSpec(
+        "spade_prefix_checks_total",
+        Kind.COUNTER,
+        "Episodes by how the chat template's rendering compares with the tokens that are trained.",
+        (*RUN, "result"),
+    ),
     MetricSpec("spade_hint_regret", Kind.GAUGE, "Mean hint regret of the latest cycle.", RUN),
+    MetricSpec(
+        "spade_hint_regret_standard_error",
+        Kind.GAUGE,
+        "Standard error of that mean, over its environments; absent where it is not known.",
+        RUN,
+    ),
     MetricSpec("spade_policy_version", Kind.GAUGE, "The policy version that all engines are proven at.", RUN),
     MetricSpec("spade_sandbox_pods", Kind.GAUGE, "Sandbox pods by state.", (*RUN, "state")),
     MetricSpec(

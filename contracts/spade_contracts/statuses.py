@@ -19,6 +19,21 @@ class Outcome(StrEnum):
     INFRASTRUCTURE_FAULT = "infrastructure_fault"
 
 
+class PrefixCheck(StrEnum):
+    """How the chat template's rendering of a whole conversation compares with the tokens that were used."""
+
+    EXACT = "exact"
+    """Same tokens."""
+    REENCODED = "reencoded"
+    """Same text; the tokenizer would split the model's own words differently than the model drew them."""
+    DIVERGED = "diverged"
+    """Another text: the template changes earlier turns (it strips thinking, for instance). The drawn tokens count."""
+    PER_TURN = "per_turn"
+    """Each turn is a sequence of its own, whose prompt is the template's rendering."""
+    NONE = "none"
+    """Nothing was drawn."""
+
+
 class ProbeAttempt(Contract):
     """One connection attempt of the isolation probe."""
 
@@ -269,6 +284,11 @@ class PlaySummary(Contract):
     """Share of environments whose mean unhinted return lies in [0.2, 0.8]; None without environments."""
     mean_return: float | None
     hint_regret: float | None = None
+    """By the estimator of the switch regretEstimator; None without environments that have hinted plays."""
+    hint_regret_standard_error: float | None = None
+    """Of that mean, over the environments whose own standard error is known; None where none is."""
+    prefix_checks: dict[PrefixCheck, int] = {}
+    """Episodes by how the chat template spells them."""
     verifier_failures: dict[str, int] = {}
     tokens: int
     seconds: float

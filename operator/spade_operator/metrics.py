@@ -17,7 +17,7 @@ from spade_contracts.canaries import BAD, FALSE_ACCEPTS, FALSE_REJECTS, GOOD, by
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS, Kind, metric
 from spade_contracts.resources import BatchCondition, Condition, ConditionStatus, Phase, RunCondition
-from spade_contracts.statuses import LeftOut, Outcome, ProofResult
+from spade_contracts.statuses import LeftOut, Outcome, PrefixCheck, ProofResult
 from spade_contracts.verdicts import REASONS, Stage, VerifierFailure
 from spade_operator.children.owner import POOL_ROLES
 from spade_operator.facts import Facts
@@ -168,6 +168,11 @@ def _episodes(run: RunRecord, facts: Facts) -> Iterator[Sample]:
         yield (str(outcome), "false"), counts.get(outcome, 0) - hinted
 
 
+def _prefix_checks(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    for check in PrefixCheck:
+        yield (str(check),), run.status.prefix_checks.get(check, 0)
+
+
 def _sandbox_pods(head: RunRecord | BatchRecord, facts: Facts) -> Iterator[Sample]:
     pods = [
         record
@@ -222,7 +227,9 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_kept_cycles_total": lambda run, facts: [((), run.status.kept_cycles)],
     "spade_corpus_rows": _corpus_rows,
     "spade_episodes_total": _episodes,
+    "spade_prefix_checks_total": _prefix_checks,
     "spade_hint_regret": lambda run, facts: _number(run.status.hint_regret),
+    "spade_hint_regret_standard_error": lambda run, facts: _number(run.status.hint_regret_standard_error),
     "spade_policy_version": lambda run, facts: [
         ((), run.status.policy_version if run.status.policy_version is not None else -1)
     ],

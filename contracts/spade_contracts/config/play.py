@@ -45,7 +45,8 @@ class PlayConfig(Document):
     plays_per_environment: int = Field(ge=1, le=1024)
     """Unhinted plays of each environment in each rollout."""
     hinted_plays: int = Field(ge=0, le=1024)
-    """Hinted plays of each environment, once, in the first rollout of its cycle."""
+    """Hinted plays of each environment, once, in the first rollout of its cycle. With regretEstimator Paired at most as
+    many as unhinted ones are played, since more would have none to be compared with."""
     sampling: SamplingConfig
     """Sampling of the player's turns; maxNewTokens bounds one turn."""
     prompt_template: PromptTemplate

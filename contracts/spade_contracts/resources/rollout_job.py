@@ -59,8 +59,12 @@ class RolloutJobStatus(Document):
     """Decimal, three digits."""
     hint_regret: str | None = None
     """Mean hint regret, when hinted plays were among them; decimal, three digits."""
+    hint_regret_standard_error: Figure | None = None
+    """Of that mean over environments; decimal, three digits."""
     verifier_failures: dict[str, int] = Field(default={}, max_length=32)
     """By reason."""
+    prefix_checks: dict[str, int] = Field(default={}, max_length=8)
+    """Episodes by how the chat template's rendering compares with the tokens that are trained."""
     tokens: int | None = None
     """Tokens generated."""
     seconds: Figure | None = None

@@ -195,12 +195,16 @@ class SpadeRunStatus(Document):
     """Of the latest rollout; decimal, three digits."""
     hint_regret: str | None = None
     """Of the latest rollout with hinted plays; decimal, three digits."""
+    hint_regret_standard_error: Figure | None = None
+    """Of that mean over environments; decimal, three digits. Absent where it is not known."""
     doing: str = Field(default="", max_length=256)
     """What is happening now, in words."""
     verifier_failures: dict[str, int] = Field(default={}, max_length=32)
     """Counts by reason, over the run."""
     episodes: dict[str, int] = Field(default={}, max_length=16)
     """Counts by `outcome` and `outcome/hinted`, over the run."""
+    prefix_checks: dict[str, int] = Field(default={}, max_length=8)
+    """Episodes by how the chat template's rendering compares with the tokens that are trained, over the run."""
     environments: dict[str, int] = Field(default={}, max_length=256)
     """Designer attempts by `accepted` or `stage/reason`, over the run."""
     canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)

@@ -43,17 +43,20 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
         stage_seconds=stage_seconds(seen, plays, batch if first else None, said, now),
         proof=next((str(result) for result in WORST_FIRST if result in proofs), None),
     )
+    hinted = plays if plays.hint_regret is not None else status
     return {
         "learnable_fraction": plays.learnable_fraction,
         "learnable_baseline": baseline(status.learnable_baselines, skills),
         "learnable_baselines": with_rollout(status.learnable_baselines, skills, plays.learnable_fraction),
         "mean_return": plays.mean_return,
-        "hint_regret": plays.hint_regret if plays.hint_regret is not None else status.hint_regret,
+        "hint_regret": hinted.hint_regret,
+        "hint_regret_standard_error": hinted.hint_regret_standard_error,
         "rollouts": (*status.rollouts, figures)[-KEPT_ROLLOUTS:],
         "verifier_failures": _sum(status.verifier_failures, plays.verifier_failures),
         "episodes": _sum(
             status.episodes, plays.outcomes, {f"{name}/hinted": n for name, n in plays.hinted_outcomes.items()}
         ),
+        "prefix_checks": _sum(status.prefix_checks, plays.prefix_checks),
         "environments": _sum(status.environments, _attempts(batch)) if first else status.environments,
         "canaries": with_canaries(status.canaries, batch) if first and batch is not None else status.canaries,
         "kept_cycles": status.kept_cycles + int(first and batch is not None and batch.kept_from is not None),

@@ -76,6 +76,8 @@ def _result(
             "learnable_fraction": _decimal(summary.learnable_fraction),
             "mean_return": _decimal(summary.mean_return),
             "hint_regret": _decimal(summary.hint_regret),
+            "hint_regret_standard_error": _decimal(summary.hint_regret_standard_error),
+            "prefix_checks": {str(check): number for check, number in summary.prefix_checks.items()},
             "verifier_failures": dict(summary.verifier_failures),
             "tokens": summary.tokens,
             "seconds": f"{summary.seconds:.1f}",

@@ -25,7 +25,7 @@ from spade_contracts.resources import (
 from spade_contracts.resources.env_batch import MutationScores
 from spade_contracts.resources.run_parts import Images, Restarts
 from spade_contracts.resources.spade_run import LearnableBaseline, RolloutFigures
-from spade_contracts.statuses import Outcome, ProofResult
+from spade_contracts.statuses import Outcome, PrefixCheck, ProofResult
 from spade_contracts.verdicts import REASONS, VerifierFailure
 from spade_operator.reconcile.conditions import MAX_MESSAGE, set_conditions, with_conditions
 from spade_operator.reconcile.decide import decide
@@ -71,6 +71,7 @@ def largest_run() -> SpadeRunStatus:
     return SpadeRunStatus(
         phase=max(Phase, key=len), observed_generation=MANY, rollout=99_999, cycle=99_999, policy_version=99_999,
         learnable_fraction="0.333", learnable_baseline="0.333", mean_return="-0.333", hint_regret="-0.333",
+        hint_regret_standard_error="0.333", prefix_checks={str(check): MANY for check in PrefixCheck},
         learnable_baselines={str(n): LearnableBaseline(mean="0.333", rollouts=99_999) for n in range(64)},
         doing="d" * 256, verifier_failures={str(reason): MANY for reason in VerifierFailure},
         episodes={f"{o}{hinted}": MANY for o in Outcome for hinted in ("", "/hinted")},
@@ -100,6 +101,7 @@ def largest_plays() -> RolloutJobStatus:
     return RolloutJobStatus(
         observed_generation=MANY, planned=MANY, outcomes=outcomes, hinted=MANY, hinted_outcomes=outcomes,
         learnable_fraction="0.333", mean_return="-0.333", hint_regret="-0.333", seconds="1234567.8", tokens=MANY**2,
+        hint_regret_standard_error="0.333", prefix_checks={str(check): MANY for check in PrefixCheck},
         verifier_failures={str(reason): MANY for reason in VerifierFailure}, storage_uri=URI, job_attempt=MANY,
         started_at=TIME, finished_at=TIME,
     )  # fmt: skip

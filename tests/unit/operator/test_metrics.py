@@ -24,7 +24,8 @@ BUSY = p.holding(
     canaries={"bad": 4, "good": 4, "false_accepts/order": 1},
     verifier_failures={"crash": 3}, proofs={"verified": 4}, restarts={"engine": Restarts(since_progress=0, total=2)},
     rollouts=(RolloutFigures(rollout=1, cycle=0, environments=5, outcomes={}, stage_seconds={"play": "12.5"}),),
-    doing="playing rollout 2", kept_cycles=1, corpus={"documents": 9, "duplicate": 2},
+    doing="playing rollout 2", kept_cycles=1, prefix_checks={"exact": 7, "reencoded": 3}, hint_regret="0.200",
+    hint_regret_standard_error="0.050", corpus={"documents": 9, "duplicate": 2},
 )  # fmt: skip
 
 
@@ -54,6 +55,8 @@ def test_every_promised_family_is_there_without_any_run() -> None:
 def test_known_labels_start_at_zero() -> None:
     samples = exported(with_run(p.run_record()))
     assert samples["spade_episodes_total", "true", "scored"] == 0
+    assert samples["spade_prefix_checks_total", "diverged"] == 0
+    assert ("spade_hint_regret_standard_error",) not in samples, "a figure that is not known is not zero"
     assert samples["spade_environments_total", "syntax", "parse"] == 0
     assert samples["spade_verifier_failures_total", "success_with_error"] == 0
     assert samples["spade_kept_cycles_total",] == samples["spade_corpus_rows", "contaminated"] == 0
@@ -73,6 +76,9 @@ def test_figures_are_read_from_status_so_they_outlive_the_operator() -> None:
     assert samples["spade_rollouts_completed_total",] == 2
     assert samples["spade_episodes_total", "false", "scored"] == 6
     assert samples["spade_episodes_total", "true", "scored"] == 4
+    assert samples["spade_prefix_checks_total", "exact"] == 7
+    assert samples["spade_prefix_checks_total", "per_turn"] == 0
+    assert (samples["spade_hint_regret",], samples["spade_hint_regret_standard_error",]) == (0.2, 0.05)
     assert samples["spade_environments_total", "", "accepted"] == 5
     assert samples["spade_gate_false_accepts_total", "order"] == 1
     assert samples["spade_gate_canaries_total", "bad"] == 4

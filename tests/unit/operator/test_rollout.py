@@ -21,6 +21,7 @@ STEP = StepFigures(
 RESULT: dict[str, Any] = {
     "outcomes": {"scored": 10, "truncated": 2}, "hinted": 4, "hinted_outcomes": {"scored": 4}, "planned": 12,
     "learnable_fraction": "0.500", "mean_return": "0.250", "verifier_failures": {"crash": 1},
+    "hint_regret": "0.200", "hint_regret_standard_error": "0.050", "prefix_checks": {"exact": 11, "none": 1},
     "started_at": p.ago(60).isoformat(), "finished_at": p.ago(20).isoformat(),
 }  # fmt: skip
 
@@ -87,6 +88,7 @@ def test_proven_version_ends_the_rollout_with_its_figures_and_begins_the_next_in
     assert status["environments"] == {"accepted": 5, "parse/syntax": 2}
     assert status["verifier_failures"] == {"crash": 1}
     assert status["proofs"] == {"verified": 1}
+    assert (status["hint_regret"], status["hint_regret_standard_error"]) == ("0.200", "0.050")
     (figures,) = status["rollouts"]
     assert (figures.environments, figures.loss, figures.gradient_norm, figures.proof) == (
         5,
@@ -95,6 +97,23 @@ def test_proven_version_ends_the_rollout_with_its_figures_and_begins_the_next_in
         "verified",
     )
     assert figures.stage_seconds["play"] == "40.0"
+
+
+def test_prefix_checks_are_added_up_and_the_regret_stays_with_its_own_error() -> None:
+    before = p.holding(
+        *p.AT_WORK, rollout=1, policy_version=1, prefix_checks={"exact": 5, "diverged": 2}, hint_regret="0.200",
+        hint_regret_standard_error="0.050",
+    )  # fmt: skip
+
+    def after(**changes: Any) -> Any:
+        plays = p.plays(1, "Complete", **(RESULT | changes))
+        return rollout(proven(2, run=p.run_record(before), rollouts=[plays]), p.NOW).status
+
+    unhinted = after(hint_regret=None, hint_regret_standard_error=None)
+    assert unhinted["prefix_checks"] == {"diverged": 2, "exact": 16, "none": 1}
+    assert (unhinted["hint_regret"], unhinted["hint_regret_standard_error"]) == ("0.200", "0.050")
+    unknown = after(hint_regret="0.300", hint_regret_standard_error=None)
+    assert (unknown["hint_regret"], unknown["hint_regret_standard_error"]) == ("0.300", None)
 
 
 def test_next_cycle_begins_in_the_pass_that_ends_the_last_one() -> None:

@@ -9,7 +9,7 @@ from tests.support import pictures as p
 from spade_contracts.exit_codes import ExitCode
 from spade_contracts.labels import Role
 from spade_contracts.resources import Reason, RolloutCondition, RolloutJobStatus, RunCondition
-from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary
+from spade_contracts.statuses import DesignSummary, Outcome, PlaySummary, PrefixCheck
 from spade_operator.containers import ContainerRecord
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.failure_rules import PACE_SECONDS
@@ -23,7 +23,8 @@ ROLLOUT = p.plays(0)
 UID = ROLLOUT.meta.uid
 SUMMARY = PlaySummary(
     rollout=0, planned=12, outcomes={Outcome.SCORED: 12}, hinted=4, hinted_outcomes={Outcome.SCORED: 4},
-    learnable_fraction=1 / 3, mean_return=None, hint_regret=0.25, tokens=5, seconds=1.25, storage_uri="file:///s",
+    learnable_fraction=1 / 3, mean_return=None, hint_regret=0.25, hint_regret_standard_error=0.0625,
+    prefix_checks={PrefixCheck.EXACT: 12}, tokens=5, seconds=1.25, storage_uri="file:///s",
 )  # fmt: skip
 
 
@@ -64,6 +65,7 @@ def test_summary_of_worker_0_is_the_result_even_before_the_job_says_so() -> None
     assert actions == []
     assert (status.planned, status.outcomes, status.hinted_outcomes) == (12, {"scored": 12}, {"scored": 4})
     assert (status.learnable_fraction, status.mean_return, status.hint_regret) == ("0.333", None, "0.250")
+    assert (status.hint_regret_standard_error, status.prefix_checks) == ("0.062", {"exact": 12})
     assert marks(status) == {"Complete": ("True", Reason.FINISHED), "Failed": ("False", Reason.FINISHED)}
     other = worker(index=1, phase="Succeeded", containers=(p.ended(0, SUMMARY.model_dump_json()),))
     assert decided(pods={other: None}, jobs=[play_job()])[1].conditions == ()

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spade_contracts.config import MemoryConfig, MethodConfig
+from spade_contracts.config.switches import Switches
 from spade_contracts.manifests import BatchManifest, RolloutManifest
 from spade_trainer.design.draws import Choose
 from spade_trainer.design.prompt import MemoryExample
-from spade_trainer.rewards.window import mean
+from spade_trainer.rewards.regret import regret_of
+from spade_trainer.rewards.window import window_of
 from spade_trainer.store import manifests
 from spade_trainer.store.designs import read_program
 from spade_trainer.store.objects import Store
@@ -33,7 +35,7 @@ class Entry:
     win_rate: float
     """Share of the first rollout's unhinted plays with a return above 0; not the mean return of rewards/."""
     regret: float
-    """Mean hinted minus mean unhinted return of that rollout, as it is; 0 without hinted plays."""
+    """Hint regret of that rollout by the estimator that is paid, as it is; 0 where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,11 @@ def memory_of(store: Store, method: MethodConfig, cycle: int) -> tuple[Entry, ..
         if batch.kept_from is not None:
             continue
         first = manifests.read_rollout(store, earlier * method.environments.cycle_length)
-        newest_first += reversed(entries_of(batch, first))
+        newest_first += reversed(entries_of(batch, first, method.switches))
     return tuple(reversed(newest_first[:size]))
 
 
-def entries_of(batch: BatchManifest, first: RolloutManifest) -> list[Entry]:
+def entries_of(batch: BatchManifest, first: RolloutManifest, switches: Switches) -> list[Entry]:
     """One entry per environment that has unhinted plays and was not retired, by slot."""
     played = {entry.id: entry for entry in first.environments}
     entries = []
@@ -72,7 +74,9 @@ def entries_of(batch: BatchManifest, first: RolloutManifest) -> list[Entry]:
         if returns is None or not returns.unhinted or returns.retired:
             continue
         won = sum(value > 0 for value in returns.unhinted)
-        regret = mean(returns.hinted) - mean(returns.unhinted) if returns.hinted else 0.0
+        # An environment without hinted plays has a regret of 0 here, whatever missingReturns says (method.md §6).
+        known = regret_of(window_of(environment.id, [first]), switches) if returns.hinted else None
+        regret = 0.0 if known is None else known.value
         entries.append(Entry(batch.cycle, environment.file, environment.skill, won / len(returns.unhinted), regret))
     return entries
 

@@ -81,6 +81,7 @@ def compose_rollout(
         outcomes=dict(Counter(episode.outcome.value for episode in episodes)),
         environments=tuple(returns_of(method, name, part, suspect[name]) for name, part in played.items()),
         verifier_failures=dict(failures),
+        prefix_checks=dict(Counter(episode.prefix_check for episode in episodes)),
         episodes=tuple(part for _, part in wanted),
     )
     return manifest, episodes

@@ -13,8 +13,9 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.config.switches import HintedPlays, TurnDeltas
 from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse
+from spade_contracts.statuses import PrefixCheck
 from spade_trainer.chat import ASSISTANT, TOOL, TURN_END, Chat, Spelled
-from spade_trainer.play.tokens import PrefixCheck, Transcript, add_drawn, add_given, begin, finish, mask_last
+from spade_trainer.play.tokens import Transcript, add_drawn, add_given, begin, finish, mask_last
 from spade_trainer.store.episodes import Trajectory, TurnTokens
 
 if TYPE_CHECKING:

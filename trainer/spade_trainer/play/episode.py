@@ -10,7 +10,7 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.config.switches import EnvironmentFaultCredit, HintEnding
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import EnvironmentFault
-from spade_contracts.statuses import Outcome
+from spade_contracts.statuses import Outcome, PrefixCheck
 from spade_contracts.verdicts import VerifierFailure
 from spade_sandbox.verify import verifier_failure
 from spade_trainer.chat import TURN_END, USER, Chat, Spelled
@@ -29,7 +29,7 @@ from spade_trainer.play.dialogue import (
     sequences,
 )
 from spade_trainer.play.prompt import first_message, template_of, with_hint
-from spade_trainer.play.tokens import PrefixCheck, begin, finish
+from spade_trainer.play.tokens import begin, finish
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.rewards.returns import credited_return
 from spade_trainer.store.episodes import Episode

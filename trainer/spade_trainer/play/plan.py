@@ -6,7 +6,7 @@ from math import ceil
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import DesignerSource
-from spade_contracts.config.switches import EpisodeSeeds, ShortCycles
+from spade_contracts.config.switches import EpisodeSeeds, RegretEstimator, ShortCycles
 from spade_contracts.manifests import BatchManifest, EnvironmentEntry, RolloutManifest
 from spade_trainer.play.episode import EpisodePlan
 from spade_trainer.randomness import Purpose, seed_for
@@ -34,6 +34,14 @@ def unhinted_plays(method: MethodConfig, environments: int) -> int:
     return ceil(method.environments.per_cycle * method.play.plays_per_environment / max(1, environments))
 
 
+def hinted_plays(method: MethodConfig, environments: int) -> int:
+    """Hinted plays of each environment in a rollout that plays so many. Where the regret compares plays of one seed,
+    a hinted play without an unhinted one would be paid for nothing, so there are at most as many (D4)."""
+    if method.switches.regret_estimator is RegretEstimator.FIRST_OFFSET:
+        return method.play.hinted_plays
+    return min(method.play.hinted_plays, unhinted_plays(method, environments))
+
+
 def plan_group(
     method: MethodConfig, rollout: int, entry: EnvironmentEntry, source: str, *, environments: int
 ) -> GroupPlan:
@@ -46,7 +54,7 @@ def plan_group(
     problem, so they share one seed in both (method.md §10).
     """
     cycle, offset = divmod(rollout, method.environments.cycle_length)
-    hinted = method.play.hinted_plays if offset == 0 and entry.hint is not None else 0
+    hinted = hinted_plays(method, environments) if offset == 0 and entry.hint is not None else 0
     shared = method.environments.designer.source is DesignerSource.FAMILIES
 
     def seed(play: int) -> int:

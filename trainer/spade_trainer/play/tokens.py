@@ -7,26 +7,10 @@ was trained is therefore exactly what was computed, whatever the chat template w
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import SpadeError
 from spade_trainer.store.episodes import Trajectory
-
-
-class PrefixCheck(StrEnum):
-    """How the chat template's rendering of a whole conversation compares with the tokens that were used."""
-
-    EXACT = "exact"
-    """Same tokens."""
-    REENCODED = "reencoded"
-    """Same text; the tokenizer would split the model's own words differently than the model drew them."""
-    DIVERGED = "diverged"
-    """Another text: the template changes earlier turns (it strips thinking, for instance). The drawn tokens count."""
-    PER_TURN = "per_turn"
-    """Each turn is a sequence of its own, whose prompt is the template's rendering."""
-    NONE = "none"
-    """Nothing was drawn."""
 
 
 class PrefixBroken(SpadeError):

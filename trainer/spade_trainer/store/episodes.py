@@ -71,7 +71,7 @@ class Episode:
     """Kind and operation of the fault that ended it, such as `timeout/step`, or empty."""
     verifier_failures: tuple[str, ...]
     prefix_check: str
-    """Whether the chat template spells the episode with the same tokens (play.tokens.PrefixCheck)."""
+    """Whether the chat template spells the episode with the same tokens (PrefixCheck)."""
     trajectory: Trajectory
     attempts: int
     """Tries that it took; only infrastructure faults are tried again."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from spade_contracts.metrics import metric
-from spade_contracts.statuses import Outcome
+from spade_contracts.statuses import Outcome, PrefixCheck
 from spade_sandbox.client import OUTCOMES, PoolStats
 from spade_trainer.assembly import SampleRole
 from spade_trainer.design.endpoint import RequestResult
-from spade_trainer.play.tokens import PrefixCheck
 from spade_trainer.store.designs import Usage
 from spade_trainer.store.episodes import Episode
 

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
+from spade_contracts.config.switches import Switches
 from spade_contracts.manifests import EnvironmentEntry, RolloutManifest
-from spade_contracts.statuses import Outcome, PlaySummary
+from spade_contracts.statuses import Outcome, PlaySummary, PrefixCheck
 from spade_contracts.tasks import PlayTask
 from spade_sandbox.client import SandboxSession
 from spade_trainer.chat import load_chat
@@ -42,7 +43,9 @@ async def play(task: PlayTask, around: Surroundings, progress: Progress, figures
     path = manifests.rollout_path(task.rollout)
     manifest = manifests.find(store, path, RolloutManifest)
     if manifest is not None:
-        return _summary(store, task, manifest, read_kept_episodes(store, manifest), started)
+        return _summary(
+            store, task, manifest, read_kept_episodes(store, manifest), switches=method.switches, started=started
+        )
     batch = manifests.read_batch(store, task.cycle)
     first = task.cycle * method.environments.cycle_length
     entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, task.rollout)])
@@ -60,14 +63,14 @@ async def play(task: PlayTask, around: Surroundings, progress: Progress, figures
     timings.write(store, folder, who, {"play": time.monotonic() - started})
     if around.index != 0:
         share, episodes = compose_rollout(store, method, task.rollout, task.policy_version, own, environments=among)
-        return _summary(store, task, share, episodes, started)
+        return _summary(store, task, share, episodes, switches=method.switches, started=started)
     progress.stage = "waiting for other workers"
     await wait_for_parts([entry.slot for entry in entries], lambda: finished_parts(store, task.rollout))
     progress.stage = "composing"
     composed, episodes = compose_rollout(store, method, task.rollout, task.policy_version, entries)
     final = finish_unit(store, path, composed)
     episodes = episodes if final == composed else read_episodes(store, final)
-    return _summary(store, task, final, episodes, started)
+    return _summary(store, task, final, episodes, switches=method.switches, started=started)
 
 
 async def _play_environments(
@@ -116,9 +119,16 @@ async def _play_environments(
 
 
 def _summary(
-    store: Store, task: PlayTask, manifest: RolloutManifest, episodes: Sequence[Episode], started: float
+    store: Store,
+    task: PlayTask,
+    manifest: RolloutManifest,
+    episodes: Sequence[Episode],
+    *,
+    switches: Switches,
+    started: float,
 ) -> PlaySummary:
     """The termination message."""
+    regret = mean_hint_regret(manifest, switches)
     hinted = Counter(episode.outcome for episode in episodes if episode.hinted)
     return PlaySummary(
         rollout=task.rollout,
@@ -128,7 +138,9 @@ def _summary(
         hinted_outcomes=dict(sorted(hinted.items())),
         learnable_fraction=learnable_fraction(manifest),
         mean_return=mean_return(manifest),
-        hint_regret=mean_hint_regret(manifest),
+        hint_regret=None if regret is None else regret.value,
+        hint_regret_standard_error=None if regret is None else regret.standard_error,
+        prefix_checks={PrefixCheck(name): count for name, count in sorted(manifest.prefix_checks.items())},
         verifier_failures=dict(sorted(manifest.verifier_failures.items())),
         tokens=sum(episode.trajectory.drawn_tokens for episode in episodes),
         seconds=round(time.monotonic() - started, 3),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.trainer.builders import design, method, write_cycle, write_rollout
 
 from spade_contracts.config import MemoryConfig
+from spade_contracts.config.method import Profile
 from spade_trainer.design.draws import Choose, keyed
 from spade_trainer.design.memory import Entry, draw_examples, entries_of, memory_of, shown
 from spade_trainer.design.rotation import active_skills, skill_of
@@ -91,9 +92,9 @@ def test_memory_is_what_the_first_rollouts_of_earlier_cycles_said(tmp_path: Path
         write_rollout(store, 2 * cycle + 1, cycle, dict.fromkeys(names, (0.0,)))
     memory = memory_of(store, method(), 2)
     assert [(e.cycle, e.win_rate, e.regret) for e in memory] == [
-        (0, 0.5, pytest.approx(0.7)),
+        (0, 0.5, pytest.approx(0.75)),
         (0, 1.0, 0.0),
-        (1, 0.5, pytest.approx(0.7)),
+        (1, 0.5, pytest.approx(0.75)),
         (1, 1.0, 0.0),
     ]
     assert memory_of(store, method(), 0) == ()
@@ -104,15 +105,32 @@ def test_memory_is_what_the_first_rollouts_of_earlier_cycles_said(tmp_path: Path
     assert (example.name, example.code, example.win_rate) == ("Game11Env", "class Game", 1.0)
 
 
+@pytest.mark.switch("regretEstimator")
+@pytest.mark.parametrize(("profile", "first"), [(Profile.CORRECTED, "B"), (Profile.PAPER, "A")])
+def test_positives_are_ranked_by_the_regret_that_is_paid(profile: Profile, first: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    settings = method(profile)
+    write_cycle(store, 0, [design(0, slot, "A", f"class {name}Env:\n") for slot, name in enumerate("ABC")])
+    a, b, c = (f"c0000-s{slot:03d}" for slot in range(3))
+    unhinted = {a: (1.0, 0.0, 0.0, 0.0), b: (0.0, 0.5, 1.0, 1.0), c: (1.0, 0.0)}
+    write_rollout(store, 0, 0, unhinted, {a: (1.0,), b: (1.0, 1.0)})
+    memory = memory_of(store, settings, 1)
+    assert [one.regret for one in memory] == pytest.approx(
+        [0.0, 0.75, 0.0] if profile is Profile.CORRECTED else [0.75, 0.375, 0.0]
+    )
+    best = max(memory, key=lambda one: one.regret)
+    assert shown(store, best, SETTINGS).name == f"{first}Env"
+
+
 def test_retired_environments_are_no_examples(tmp_path: Path) -> None:
     store = open_store(tmp_path.as_uri())
     batch = write_cycle(store, 0, [design(0, slot, "A") for slot in range(2)])
     rollout = write_rollout(store, 0, 0, {"c0000-s000": (1.0, 0.0), "c0000-s001": ()})
-    assert len(entries_of(batch, rollout)) == 1
+    assert len(entries_of(batch, rollout, method().switches)) == 1
     retired = rollout.model_copy(
         update={"environments": tuple(e.model_copy(update={"retired": True}) for e in rollout.environments)}
     )
-    assert entries_of(batch, retired) == []
+    assert entries_of(batch, retired, method().switches) == []
 
 
 def test_v17_snippets_are_the_beginning_of_a_program(tmp_path: Path) -> None:

@@ -19,12 +19,13 @@ from tests.unit.trainer.fakes import ScriptedSession, opening, scripted, step
 
 from spade_contracts.config.method import Profile
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
+from spade_contracts.statuses import PrefixCheck
 from spade_sandbox.client import CallResult, StepResult, Tool
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.play.dialogue import manner_of
 from spade_trainer.play.episode import EpisodePlan, Generate, Table, play_episode
 from spade_trainer.play.samples import trained_sequences
-from spade_trainer.play.tokens import PrefixBroken, PrefixCheck, add_drawn, begin
+from spade_trainer.play.tokens import PrefixBroken, add_drawn, begin
 from spade_trainer.store.episodes import Episode
 from spade_trainer.workers.model_source import resolve_model
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.trainer.builders import design, episode, method, run_manifest, write_cycle
 
+from spade_contracts.config import resolve
 from spade_contracts.config.method import Profile
 from spade_contracts.config.play import Retirement
 from spade_contracts.config.switches import EnvironmentFaultCredit
@@ -84,6 +85,23 @@ def test_environments_of_a_short_cycle_are_played_as_set_or_more_often(
     assert (config.environments.per_cycle, config.play.plays_per_environment) == (4, 4)
     later = plan_group(config, 3, entry(0), "", environments=environments).episodes
     assert [plan.play for plan in later] == list(range(plays))
+
+
+@pytest.mark.switch("regretEstimator")
+@pytest.mark.parametrize(("profile", "wanted", "played"), [("Corrected", 8, 4), ("Corrected", 2, 2), ("Paper", 8, 8)])
+def test_where_the_regret_pairs_plays_no_hinted_one_is_played_without_its_pair(
+    profile: str, wanted: int, played: int
+) -> None:
+    config = method(Profile(profile), play={"hinted_plays": wanted})
+    plans = plan_group(config, 2, entry(0), "", environments=4).episodes
+    assert [plan.play for plan in plans if plan.hinted] == list(range(played))
+    assert planned_episodes(config, 2, [entry(0)], environments=4) == 4 + played
+
+
+def test_fewer_plays_need_no_other_hinted_plays() -> None:
+    settings = resolve(Profile.CORRECTED, {"play": {"plays_per_environment": 4}})
+    assert settings.play.hinted_plays == 8
+    assert planned_episodes(settings, 0, [entry(0)], environments=24) == 4 + 4
 
 
 def test_without_a_hint_there_is_no_hinted_play() -> None:

@@ -23,6 +23,7 @@ from spade_trainer.assembly import assemble
 from spade_trainer.chat import load_chat
 from spade_trainer.play.engine_client import EngineFigures
 from spade_trainer.play.episode import Generate
+from spade_trainer.rewards.summary import mean_hint_regret
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.episodes import read_episodes
 from spade_trainer.store.objects import local_path, open_store
@@ -107,7 +108,7 @@ async def rollout(
         sandbox_host="",
     )
     figures = new_figures()
-    await module.play(task, Surroundings(), Progress(boot_id="x"), figures)
+    summary = await module.play(task, Surroundings(), Progress(boot_id="x"), figures)
     shown = {
         sample.labels["result"]: sample.value
         for m in figures.registry.collect()
@@ -115,7 +116,12 @@ async def rollout(
         if sample.name == "spade_worker_prefix_checks_total"
     }
     assert sum(shown.values()) == 2 * 8
-    return manifests.read_rollout(store, 0), folder
+    manifest = manifests.read_rollout(store, 0)
+    assert manifest.prefix_checks == summary.prefix_checks == {name: count for name, count in shown.items() if count}
+    regret = mean_hint_regret(manifest, config.switches)
+    assert regret is not None
+    assert (summary.hint_regret, summary.hint_regret_standard_error) == (regret.value, regret.standard_error)
+    return manifest, folder
 
 
 async def test_a_rollout_of_tool_programs_is_played_trained_and_replayed(
