@@ -6,6 +6,7 @@ from spade_contracts.manifests import BatchManifest, RolloutManifest, StepManife
 from spade_trainer.rewards.summary import learnable_fraction, mean_hint_regret, mean_return
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.objects import Store
+from spade_trainer.topups import find_topup
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ def closing_table(store: Store) -> tuple[RolloutRow, ...]:
     rows = []
     for rollout in manifests.finished(store, layout.ROLLOUTS, layout.ROLLOUT):
         played = manifests.read_rollout(store, rollout)
-        batch = manifests.read_batch(store, played.cycle) if method.starts_cycle(rollout) else None
+        starts = method.starts_cycle(rollout)
+        batch = manifests.read_batch(store, played.cycle) if starts else find_topup(store, method, rollout)
         seconds = {
-            **(timings.read(store, layout.cycle_folder(played.cycle)) if batch else {}),
+            **(timings.read(store, layout.design_folder(played.cycle, batch.rollout)) if batch else {}),
             **timings.read(store, layout.rollout_folder(rollout)),
             **timings.read(store, layout.step_folder(rollout)),
         }
@@ -56,7 +58,7 @@ def closing_table(store: Store) -> tuple[RolloutRow, ...]:
 def row_of(
     played: RolloutManifest, batch: BatchManifest | None, step: StepManifest | None, seconds: dict[str, float]
 ) -> RolloutRow:
-    """One row. batch: the cycle's, if this rollout is its first. step: None before it was taken."""
+    """One row. batch: the cycle's, if this rollout is its first, or its own top-up. step: None before it was taken."""
     return RolloutRow(
         rollout=played.rollout,
         cycle=played.cycle,
