@@ -284,7 +284,7 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         Rule(
             f"!has(self.source) || ({_none_of((*OF_A_RUN, 'rollout'))})",
-            "cycle, rollout and policyVersion are a run's: use spec.source without them",
+            "cycle and policyVersion are a run's, and so is rollout: use spec.source without them",
             field=".source",
             once=True,
         ),
