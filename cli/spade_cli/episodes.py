@@ -15,6 +15,7 @@ from spade_trainer.store import manifests
 from spade_trainer.store.designs import read_program
 from spade_trainer.store.episodes import Episode, read_part
 from spade_trainer.store.objects import open_store
+from spade_trainer.topups import programs_of
 
 WAIT_SECONDS = 60.0
 NO_ANSWER = "(no answer)"
@@ -47,7 +48,8 @@ def read_recorded(path: str, row: dict[str, Any]) -> RecordedEpisode:
     rollout = int(part.parent.name)
     method = manifests.read_run(store).method
     cycle = method.cycle_of(rollout)
-    entry = next((one for one in manifests.read_batch(store, cycle).environments if one.id == row["environment"]), None)
+    entries = programs_of(store, method, cycle, until=rollout)
+    entry = next((one for one in entries if one.id == row["environment"]), None)
     if entry is None:
         raise InvalidInput(path, f"cycle {cycle} has no environment {row['environment']}")
     key = (row["environment"], row["play"], row["hinted"])

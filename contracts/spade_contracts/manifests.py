@@ -68,10 +68,12 @@ class EndpointUsage(Contract):
 
 
 class BatchManifest(Contract):
-    """cycles/NNNN/batch.json."""
+    """cycles/NNNN/batch.json, or cycles/NNNN/topup-MMMM/batch.json of a top-up in mid-cycle."""
 
     format: int = FORMAT
     cycle: int
+    rollout: int | None = None
+    """The rollout that the cycle is topped up for; None: this is the cycle's own batch."""
     policy_version: int
     requested: int
     attempts: int
@@ -82,7 +84,7 @@ class BatchManifest(Contract):
     """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures). A batch with
     a false accept has no manifest."""
     designs: tuple[str, ...]
-    """Names of the part files with the designer's tokens."""
+    """Part files with the designer's tokens, below the cycle's folder."""
     verdicts: tuple[str, ...]
     usage: EndpointUsage | None = None
     """None when no endpoint was asked."""

@@ -72,11 +72,13 @@ class CleanupTask(Contract):
 
 
 class DesignTask(Contract):
-    """Design, verify and hint the environments of one cycle."""
+    """Design, verify and hint the environments of one cycle, or top it up."""
 
     kind: Literal["design"] = "design"
     run: RunRef
     cycle: int
+    rollout: int | None = None
+    """The rollout that the cycle is topped up for; None: all of the cycle is designed."""
     policy_version: int
     attempt: int
     """Attempt of the Job; part files carry it."""

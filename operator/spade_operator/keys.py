@@ -41,7 +41,7 @@ def keys_of(record: Record) -> Iterator[Key]:
     elif meta.kind in (Kind.POD, Kind.JOB) and meta.rollout is not None:
         yield Key(Kind.ROLLOUT, meta.namespace, rollout_job_name(meta.run, meta.rollout), meta.run)
     elif meta.kind in (Kind.POD, Kind.JOB) and meta.cycle is not None:
-        yield Key(Kind.BATCH, meta.namespace, env_batch_name(meta.run, meta.cycle), meta.run)
+        yield Key(Kind.BATCH, meta.namespace, env_batch_name(meta.run, meta.cycle, meta.topup), meta.run)
 
 
 def child_keys(facts: Facts, run: Key) -> Iterator[Key]:

@@ -85,6 +85,8 @@ class Meta:
     role: Role | None = None
     rollout: int | None = None
     cycle: int | None = None
+    topup: int | None = None
+    """The rollout that an EnvBatch tops its cycle up for, on it and on what works for it."""
     holds_storage: bool = False
     """Whether our finalizer keeps it until its folder in run storage is gone."""
 
@@ -271,6 +273,7 @@ def _meta(kind: Kind, raw: Raw) -> Meta:
         role=_role(marks.get(labels.ROLE)),
         rollout=_number(marks.get(labels.ROLLOUT)),
         cycle=_number(marks.get(labels.CYCLE)),
+        topup=_number(marks.get(labels.TOPUP)),
         holds_storage=labels.STORAGE_FINALIZER in (meta.get("finalizers") or []),
     )
 

@@ -104,7 +104,7 @@ def pod(role: Role, name: str = "", *, ip: str = "10.0.0.1", phase: str = "Runni
     """A pod of a role; fields of Meta go there."""
     own = {
         key: changes.pop(key)
-        for key in ("uid", "deleting", "grace_seconds", "created_at", "rollout", "cycle")
+        for key in ("uid", "deleting", "grace_seconds", "created_at", "rollout", "cycle", "topup")
         if key in changes
     }
     name = name or f"{RUN}-{role}-x"
@@ -128,7 +128,9 @@ def learner_pod(attempt: int = 0, **changes: Any) -> PodRecord:
 def job(name: str, role: Role, **changes: Any) -> JobRecord:
     """A Job; fields of Meta go there."""
     own = {
-        key: changes.pop(key) for key in ("owner_uid", "deleting", "rollout", "cycle", "created_at") if key in changes
+        key: changes.pop(key)
+        for key in ("owner_uid", "deleting", "rollout", "cycle", "topup", "created_at")
+        if key in changes
     }
     return JobRecord(meta(Kind.JOB, name, role=role, **own), **changes)
 
@@ -138,12 +140,19 @@ def deployment(role: Role, replicas: int = 1, **changes: Any) -> DeploymentRecor
     return DeploymentRecord(meta(Kind.DEPLOYMENT, f"{RUN}-{role}", role=role, **changes), replicas, replicas)
 
 
-def batch(cycle: int, *marks: str, reason: Reason = Reason.FINISHED, message: str = "", **status: Any) -> BatchRecord:
-    """An EnvBatch with these conditions True."""
-    spec = EnvBatchSpec(run=RUN, cycle=cycle, policy_version=cycle * 2)
+def batch(
+    cycle: int,
+    *marks: str,
+    topup: int | None = None,
+    reason: Reason = Reason.FINISHED,
+    message: str = "",
+    **status: Any,
+) -> BatchRecord:
+    """An EnvBatch with these conditions True; `topup`: the rollout that it tops its cycle up for."""
+    spec = EnvBatchSpec(run=RUN, cycle=cycle, rollout=topup, policy_version=cycle * 2 if topup is None else topup)
     conditions = tuple(condition(mark, True, reason, message) for mark in marks)
     return BatchRecord(
-        meta(Kind.BATCH, env_batch_name(RUN, cycle)), spec, EnvBatchStatus(conditions=conditions, **status)
+        meta(Kind.BATCH, env_batch_name(RUN, cycle, topup)), spec, EnvBatchStatus(conditions=conditions, **status)
     )
 
 
@@ -181,7 +190,8 @@ def seen(
     return Picture(
         site=SITE,
         head=run or run_record(),
-        batches={b.spec.cycle: b for b in batches},
+        batches={b.spec.cycle: b for b in batches if b.spec.rollout is None},
+        topups={b.spec.rollout: b for b in batches if b.spec.rollout is not None},
         rollouts={r.spec.rollout: r for r in rollouts},
         pods=tuple(answers),
         jobs={j.meta.name: j for j in jobs},

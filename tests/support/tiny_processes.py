@@ -35,11 +35,16 @@ def says(role: Role | None, process: Process, wanted_sessions: int) -> Any:
     return None
 
 
-def result(task: dict[str, Any]) -> str:
-    """Last words of a worker that has done its task."""
+def result(task: dict[str, Any], accepted: int = 6) -> str:
+    """Last words of a worker that has done its task; of a cycle's six programs so many are accepted, and of those that
+    a top-up designs again all.
+    """
     known = {"seconds": 1.0, "tokens": 1, "storage_uri": "file:///storage"}
     if task["kind"] == "design":
-        return DesignSummary(cycle=task["cycle"], requested=6, attempts=6, accepted=6, **known).model_dump_json()
+        wanted, made = (6, accepted) if task.get("rollout") is None else (6 - accepted, 6 - accepted)
+        return DesignSummary(
+            cycle=task["cycle"], requested=wanted, attempts=wanted, accepted=made, **known
+        ).model_dump_json()
     return PlaySummary(
         rollout=task["rollout"], planned=1, outcomes={Outcome.SCORED: 1}, hinted=0, hinted_outcomes={},
         learnable_fraction=0.5, mean_return=0.5, **known,

@@ -88,6 +88,7 @@ class TinyWorld:
         self.trained, self.targets = 0, [0]
         self.died: Counter[Role] = Counter()
         self.demand = 0  # sessions that each worker waits for
+        self.accepted = 6  # programs of each cycle
         self._version = 100
         self._put(p.run_record(**spec))
         self.facts = self.started()
@@ -120,7 +121,7 @@ class TinyWorld:
     def wants_passes(self) -> list[Head]:
         """The run and its units, as the operator knows them."""
         seen = self.seen()
-        return [seen.run, *seen.batches.values(), *seen.rollouts.values()]
+        return [seen.run, *seen.units]
 
     def decided(self, record: Head) -> Pass:
         """A pass for one of them."""
@@ -342,8 +343,10 @@ class TinyWorld:
         if pod.meta.role is Role.PREPARE:
             return PrepareResult(accepted=True).model_dump_json()
         task = json.loads(self.manifests[pod.meta.uid]["metadata"]["annotations"]["spade.dev/task"])
-        self.done[task["kind"], task["cycle" if task["kind"] == "design" else "rollout"]] += 1
-        return result(task)
+        topped_up = task["kind"] == "design" and "rollout" in task
+        kind = "topup" if topped_up else task["kind"]
+        self.done[kind, task["cycle" if kind == "design" else "rollout"]] += 1
+        return result(task, self.accepted)
 
     def _train(self, learner: Process) -> None:
         if learner.target is None:

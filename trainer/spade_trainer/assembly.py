@@ -319,6 +319,7 @@ def _earlier(store: Store, method: MethodConfig, rollout: int) -> tuple[RolloutM
 
 def _generated(store: Store, method: MethodConfig, rollout: int) -> int:
     """Designs that a rollout itself began with; 0 where no batch is filled, because nothing else looks at it."""
-    if method.switches.short_batches is not ShortBatches.FILLED or not method.starts_cycle(rollout):
+    if method.switches.short_batches is not ShortBatches.FILLED:
         return 0
-    return generated(method, manifests.read_batch(store, method.cycle_of(rollout)), 0)
+    cycle, offset = divmod(rollout, method.environments.cycle_length)
+    return generated(store, method, manifests.read_batch(store, cycle), offset)

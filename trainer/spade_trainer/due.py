@@ -1,6 +1,6 @@
 """Which designs a step trains and what each of them earned, from run storage alone (method.md §5.4, §5.5)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from spade_contracts.config import MethodConfig
@@ -13,6 +13,7 @@ from spade_trainer.rewards.window import window_of, with_repeats
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.designs import Design, read_designs
 from spade_trainer.store.objects import Store
+from spade_trainer.topups import find_topup, topups_of
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,12 @@ def scheduled_cycles(method: MethodConfig, rollout: int, *, last_rollout: bool) 
 def paid_designs(store: Store, method: MethodConfig, cycle: int, *, until: int) -> tuple[PaidDesign, ...]:
     """The admitted designs of a cycle with what its rollouts up to `until` say of them, by slot.
 
+    Those of its top-ups are among them where leftover designer samples are trained; else they are lost (D6).
     A program that is like another of its cycle is not admitted. Raises ManifestMissing if a rollout is not finished.
     """
     batch = manifests.read_batch(store, cycle)
-    slots = {entry.slot for entry in batch.environments}
-    admitted = [
-        design
-        for design in sorted(read_designs(store, batch), key=lambda design: design.slot)
-        if design.accepted and design.slot in slots and design.trajectory.drawn_tokens
-    ]
+    designs = (design for one in _trained_with(store, method, batch, until=until) for design in _admitted(store, one))
+    admitted = sorted(designs, key=lambda design: design.slot)
     rollouts = counted_rollouts(store, method, batch, until=until)
     windows = [window_of(layout.environment_id(cycle, design.slot), rollouts) for design in admitted]
     skilled = [(design.skill, window) for design, window in zip(admitted, windows, strict=True)]
@@ -90,7 +88,7 @@ def counted_rollouts(
     if method.switches.repeated_returns is RepeatedReturns.ONCE:
         return rollouts
     return tuple(
-        with_repeats(rollout, plays_wanted(full_batch(method), generated(method, batch, at), method.switches))
+        with_repeats(rollout, plays_wanted(full_batch(method), generated(store, method, batch, at), method.switches))
         for at, rollout in enumerate(rollouts)
     )
 
@@ -102,9 +100,29 @@ def rollouts_of(store: Store, method: MethodConfig, cycle: int, *, until: int) -
     return tuple(manifests.read_rollout(store, rollout) for rollout in wanted)
 
 
-def generated(method: MethodConfig, batch: BatchManifest, offset: int) -> int:
-    """Designs that a rollout of the cycle itself began with, whether they are trained or not."""
-    return len(batch.environments) if offset == 0 and method.rewards.train_designer else 0
+def generated(store: Store, method: MethodConfig, batch: BatchManifest, offset: int) -> int:
+    """Designs that a rollout of the cycle itself began with, those of a top-up too, whether they are trained or not."""
+    if not method.rewards.train_designer:
+        return 0
+    if offset == 0:
+        return len(batch.environments)
+    topup = find_topup(store, method, batch.cycle * method.environments.cycle_length + offset)
+    return len(topup.environments) if topup is not None else 0
+
+
+def _trained_with(store: Store, method: MethodConfig, batch: BatchManifest, *, until: int) -> tuple[BatchManifest, ...]:
+    """The batch of a cycle, and the top-ups whose designers are trained with its own."""
+    if method.switches.leftover_designer_samples is LeftoverDesignerSamples.DROPPED:
+        return (batch,)
+    return (batch, *topups_of(store, method, batch.cycle, until=until))
+
+
+def _admitted(store: Store, batch: BatchManifest) -> Iterator[Design]:
+    """The designs of a batch or top-up that became environments, and whose tokens the policy drew."""
+    slots = {entry.slot for entry in batch.environments}
+    for design in read_designs(store, batch):
+        if design.accepted and design.slot in slots and design.trajectory.drawn_tokens:
+            yield design
 
 
 def _history(store: Store, method: MethodConfig, cycle: int) -> dict[str, Sequence[float]]:
@@ -114,8 +132,10 @@ def _history(store: Store, method: MethodConfig, cycle: int) -> dict[str, Sequen
         return {}
     for earlier in range(cycle):
         batch = manifests.read_batch(store, earlier)
-        rollouts = counted_rollouts(store, method, batch, until=(earlier + 1) * method.environments.cycle_length)
-        windows = [(entry.skill, window_of(entry.id, rollouts)) for entry in batch.environments]
+        until = (earlier + 1) * method.environments.cycle_length
+        rollouts = counted_rollouts(store, method, batch, until=until)
+        entries = (entry for one in _trained_with(store, method, batch, until=until) for entry in one.environments)
+        windows = [(entry.skill, window_of(entry.id, rollouts)) for entry in entries]
         for skill, value in skill_means(windows).items():
             means.setdefault(skill, []).append(value)
     return dict(means)

@@ -5,12 +5,12 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from spade_contracts.base import Document
-from spade_contracts.config.environments import DesignerSource, Domain, EnvironmentsConfig
+from spade_contracts.config.environments import ASKED, DesignerSource, Domain, EnvironmentsConfig
 from spade_contracts.config.learner import LearnerConfig
 from spade_contracts.config.play import PlayConfig
 from spade_contracts.config.rewards import RewardsConfig, RewardVariant
 from spade_contracts.config.sandbox import SandboxLimits
-from spade_contracts.config.switches import LogProbTemperature, Switches
+from spade_contracts.config.switches import LogProbTemperature, MissingPrograms, Switches
 
 
 class Profile(StrEnum):
@@ -77,3 +77,8 @@ class MethodConfig(Document):
     def starts_cycle(self, rollout: int) -> bool:
         """Whether new environments are designed before this rollout."""
         return rollout % self.environments.cycle_length == 0
+
+    def may_top_up(self, rollout: int) -> bool:
+        """Whether empty slots of the cycle are designed again before this rollout (switch missingPrograms)."""
+        topped_up = self.switches.missing_programs is MissingPrograms.TOPPED_UP
+        return topped_up and not self.starts_cycle(rollout) and self.environments.designer.source in ASKED

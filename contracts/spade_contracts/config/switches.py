@@ -103,6 +103,16 @@ class SurplusSamples(StrEnum):
     """The last ones: always plays of the last slots, whenever designer samples are trained."""
 
 
+class MissingPrograms(StrEnum):
+    """§1.2: what is done in mid-cycle about slots whose attempts were all rejected."""
+
+    LEFT_EMPTY = "LeftEmpty"
+    """Nothing: a cycle plays what its first rollout began with."""
+    TOPPED_UP = "ToppedUp"
+    """Before each later rollout of the cycle they are designed again, by the policy of that rollout. What comes of it
+    has no hint and enters no memory; its designer is trained only with leftoverDesignerSamples: Trained."""
+
+
 class ShortCycles(StrEnum):
     """§1.2: how often environments are played of which there are fewer than perCycle."""
 
@@ -212,6 +222,8 @@ class Switches(Document):
     """What the summed loss is divided by (method.md §1.2, §8.3)."""
     surplus_samples: SurplusSamples
     """D7: which samples go when a batch has more than perCycle x playsPerEnvironment."""
+    missing_programs: MissingPrograms
+    """What is done in mid-cycle about slots whose attempts were all rejected (method.md §1.2)."""
     short_cycles: ShortCycles
     """How often environments are played of which there are fewer than perCycle (method.md §0 fact 2, §1.2)."""
     short_batches: ShortBatches

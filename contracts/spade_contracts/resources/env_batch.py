@@ -28,6 +28,7 @@ else:
 COLUMNS = (
     Column("Run", ".spec.run", description="Empty: stand-alone"),
     Column("Cycle", ".spec.cycle", "integer"),
+    Column("Rollout", ".spec.rollout", "integer", "That a top-up is for", wide=True),
     Column("Requested", ".status.requested", "integer", "Slots, or programs found"),
     Column("Attempts", ".status.attempts", "integer", "Answers or programs judged"),
     Column("Accepted", ".status.accepted", "integer", "Programs accepted"),
@@ -73,6 +74,9 @@ class EnvBatchSpec(Document):
     """The SpadeRun in this namespace. Immutable."""
     cycle: int | None = Field(default=None, ge=0, le=1_000_000)
     """Which cycle of the run. Immutable."""
+    rollout: int | None = Field(default=None, ge=1, le=1_000_000)
+    """The rollout before which the cycle's empty slots are designed again. Left out, the cycle itself is designed.
+    Immutable."""
     policy_version: int | None = Field(default=None, ge=0, le=1_000_000)
     """The designer's version. Immutable."""
     workers: int = Field(default=1, ge=1, le=256)
@@ -133,7 +137,7 @@ class EnvBatchStatus(Document):
     doing: str = Field(default="", max_length=256)
     """What a stand-alone batch is at, in words."""
     requested: int | None = None
-    """Slots; of a stand-alone batch, programs found."""
+    """Slots, of a top-up those that were empty; of a stand-alone batch, programs found."""
     attempts: int | None = None
     """Designer answers, or programs, judged."""
     accepted: int | None = None

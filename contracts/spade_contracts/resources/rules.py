@@ -257,7 +257,9 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
 }
 OF_A_RUN = ("cycle", "policyVersion")
 OF_A_POOL = ("verification", "storage", "sandbox", "pod", "restarts", "suspend", "retry", "ttlSecondsAfterFinished")
-BATCH_FROZEN = ("run", "cycle", "policyVersion", "workers", "source", "verification", "storage", "sandbox.limits")
+BATCH_FROZEN = (
+    "run", "cycle", "rollout", "policyVersion", "workers", "source", "verification", "storage", "sandbox.limits",
+)  # fmt: skip
 """What decides an EnvBatch's verdicts, or where they lie."""
 _PROGRAMS = "self.source.programs"
 
@@ -281,8 +283,8 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
             "programs without a run",
         ),
         Rule(
-            f"!has(self.source) || ({_none_of(OF_A_RUN)})",
-            "cycle and policyVersion are a run's: use spec.source without them",
+            f"!has(self.source) || ({_none_of((*OF_A_RUN, 'rollout'))})",
+            "cycle and policyVersion are a run's, and so is rollout: use spec.source without them",
             field=".source",
             once=True,
         ),

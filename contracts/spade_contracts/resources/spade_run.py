@@ -146,7 +146,7 @@ class RolloutFigures(Document):
     cycle: int
     """Its cycle."""
     environments: int
-    """Environments played."""
+    """Environments that its cycle has had by then, those that are played no more too."""
     outcomes: dict[str, int] = Field(max_length=8)
     """Episodes by outcome."""
     learnable_fraction: Figure | None = None

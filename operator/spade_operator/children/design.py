@@ -10,16 +10,18 @@ from spade_operator.children.site import Site
 from spade_operator.children.workers import engine_host, sandbox_host, worker_job
 
 
-def env_batch(run: Run, cycle: int, policy_version: int) -> list[Manifest]:
-    """The EnvBatch of a cycle."""
-    spec = EnvBatchSpec(run=run.name, cycle=cycle, policy_version=policy_version, workers=run.spec.workers.design)
+def env_batch(run: Run, cycle: int, policy_version: int, topup: int | None = None) -> list[Manifest]:
+    """The EnvBatch of a cycle, or the one that tops it up for a rollout."""
+    spec = EnvBatchSpec(
+        run=run.name, cycle=cycle, rollout=topup, policy_version=policy_version, workers=run.spec.workers.design
+    )
     return [
         child(
             f"{GROUP}/{VERSION}",
             "EnvBatch",
-            env_batch_name(run.name, cycle),
+            env_batch_name(run.name, cycle, topup),
             run.owner,
-            labels=run_labels(run.owner, cycle=cycle),
+            labels=run_labels(run.owner, **_labels(spec)),
             parent=run.owner.parent,
             body={"spec": spec.model_dump(mode="json", exclude_none=True)},
         )
@@ -33,6 +35,7 @@ def design_job(run: Run, batch: Parent, spec: EnvBatchSpec, site: Site, attempt:
     task = DesignTask(
         run=run.owner.ref,
         cycle=spec.cycle,
+        rollout=spec.rollout,
         policy_version=spec.policy_version,
         attempt=attempt,
         workers=spec.workers,
@@ -41,5 +44,10 @@ def design_job(run: Run, batch: Parent, spec: EnvBatchSpec, site: Site, attempt:
     )
     name = design_job_name(batch.name, attempt)
     return [
-        worker_job(run.owner, site, name, task, parent=batch, labels={"cycle": spec.cycle, "attempt": attempt}),
+        worker_job(run.owner, site, name, task, parent=batch, labels={**_labels(spec), "attempt": attempt}),
     ]
+
+
+def _labels(spec: EnvBatchSpec) -> dict[str, str | int]:
+    """Whose work it is; a top-up's rollout has a label of its own, because that of a rollout's plays means those."""
+    return {key: value for key, value in (("cycle", spec.cycle), ("topup", spec.rollout)) if value is not None}

@@ -68,9 +68,9 @@ def learner_job_name(run: str, attempt: int) -> str:
     return child_name(run, Role.LEARNER, f"a{attempt}")
 
 
-def env_batch_name(run: str, cycle: int) -> str:
-    """The EnvBatch of a cycle: `mini-c0004`."""
-    return child_name(run, f"c{cycle:04d}")
+def env_batch_name(run: str, cycle: int, topup: int | None = None) -> str:
+    """The EnvBatch of a cycle: `mini-c0004`; one that tops it up for a rollout: `mini-c0004-r0006`."""
+    return child_name(run, f"c{cycle:04d}", *([f"r{topup:04d}"] if topup is not None else []))
 
 
 def rollout_job_name(run: str, rollout: int) -> str:

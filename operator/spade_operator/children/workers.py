@@ -53,7 +53,7 @@ def worker_job(
         owner.worker_pod,
         grace_seconds=30,
         labels=labels,
-        annotations={TASK_ANNOTATION: task.model_dump_json()},
+        annotations={TASK_ANNOTATION: task.model_dump_json(exclude_none=True)},
         more={"restartPolicy": "Never"},
     )
     return indexed_job(

@@ -103,7 +103,8 @@ def _result(
         BatchCondition.GENERATED: (ConditionStatus.TRUE, Reason.FINISHED, f"{summary.attempts} answers were judged."),
         BatchCondition.VERIFIED: (ConditionStatus.TRUE, Reason.FINISHED, words),
     }
-    if summary.accepted:
+    if summary.accepted or batch.spec.rollout is not None:
+        # What a top-up fails to add is simply not played.
         marks[BatchCondition.COMPLETE] = (ConditionStatus.TRUE, Reason.FINISHED, words)
         marks[BatchCondition.FAILED] = (ConditionStatus.FALSE, Reason.FINISHED, words)
     elif summary.kept:

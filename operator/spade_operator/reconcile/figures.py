@@ -10,7 +10,7 @@ from spade_contracts.resources.spade_run import RolloutFigures
 from spade_contracts.statuses import LearnerStatus, ProofResult
 from spade_operator.reconcile.baseline import baseline, skill_set, with_rollout
 from spade_operator.reconcile.observe import Observed
-from spade_operator.reconcile.position import Position, Stage
+from spade_operator.reconcile.position import Position, Stage, batch_for
 
 KEPT_ROLLOUTS = 8
 WORST_FIRST = (
@@ -24,7 +24,8 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     """New values of the status fields that a finished rollout changes."""
     status = seen.status
     plays = seen.rollouts[place.rollout].status
-    batch = seen.batches[place.cycle].status if place.cycle in seen.batches else None
+    made = batch_for(seen, place.rollout)
+    batch = made.status if made is not None else None
     found = seen.learner()
     said = found[1] if found is not None else None
     first = seen.method.starts_cycle(place.rollout)
@@ -34,13 +35,13 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
     figures = RolloutFigures(
         rollout=place.rollout,
         cycle=place.cycle,
-        environments=(batch.accepted or batch.kept) if batch is not None else _environments_before(seen, place.cycle),
+        environments=_environments(seen, place, batch),
         outcomes=plays.outcomes,
         learnable_fraction=plays.learnable_fraction,
         mean_return=plays.mean_return,
         loss=f"{step.loss:.6g}" if step is not None else None,
         gradient_norm=f"{step.gradient_norm:.6g}" if step is not None else None,
-        stage_seconds=stage_seconds(seen, plays, batch if first else None, said, now),
+        stage_seconds=stage_seconds(seen, plays, batch, said, now),
         proof=next((str(result) for result in WORST_FIRST if result in proofs), None),
     )
     hinted = plays if plays.hint_regret is not None else status
@@ -57,8 +58,8 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
             status.episodes, plays.outcomes, {f"{name}/hinted": n for name, n in plays.hinted_outcomes.items()}
         ),
         "prefix_checks": _sum(status.prefix_checks, plays.prefix_checks),
-        "environments": _sum(status.environments, _attempts(batch)) if first else status.environments,
-        "canaries": with_canaries(status.canaries, batch) if first and batch is not None else status.canaries,
+        "environments": _sum(status.environments, _attempts(batch)) if batch is not None else status.environments,
+        "canaries": with_canaries(status.canaries, batch) if batch is not None else status.canaries,
         "kept_cycles": status.kept_cycles + int(first and batch is not None and batch.kept_from is not None),
         "proofs": _sum(status.proofs, {str(r): proofs.count(r) for r in set(proofs)}),
     }
@@ -107,9 +108,17 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _environments_before(seen: Observed, cycle: int) -> int:
-    """Environments of a cycle whose EnvBatch was pruned, from an earlier rollout of it."""
-    return next((f.environments for f in reversed(seen.status.rollouts) if f.cycle == cycle), 0)
+def _environments(seen: Observed, place: Position, batch: EnvBatchStatus | None) -> int:
+    """Environments that the cycle has by this rollout, from what was designed before it or from an earlier rollout."""
+    if batch is not None and seen.method.starts_cycle(place.rollout):
+        return batch.accepted or batch.kept
+    if batch is not None and batch.requested is not None:
+        return seen.method.environments.per_cycle - batch.requested + (batch.accepted or 0)
+    before = next((f.environments for f in reversed(seen.status.rollouts) if f.cycle == place.cycle), None)
+    if before is not None:
+        return before
+    first = seen.batches.get(place.cycle)
+    return (first.status.accepted or first.status.kept) if first is not None else 0
 
 
 def _attempts(batch: EnvBatchStatus | None) -> Mapping[str, int]:

@@ -4,7 +4,7 @@ It is the only input of its decision besides the clock.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
@@ -57,7 +57,7 @@ class Picture(Generic[Head_co]):
     site: Site
     head: Head_co
     batches: Mapping[int, BatchRecord]
-    """Those of a run, by cycle."""
+    """Those of a run that begin a cycle, by cycle."""
     rollouts: Mapping[int, RolloutRecord]
     """By rollout."""
     pods: tuple[PodRecord, ...]
@@ -75,6 +75,8 @@ class Picture(Generic[Head_co]):
     """By UID of a child: its edition when we applied it last."""
     breached_at: datetime | None = None
     """Until when somebody else had opened what closes the sandboxes' network."""
+    topups: Mapping[int, BatchRecord] = field(default_factory=dict)
+    """EnvBatches of a run that top a cycle up, by the rollout that they are for."""
     taken: tuple[PodRecord, ...] = ()
     """Pods that are gone, and were marked as disrupted when they went."""
     openings: tuple[Opening, ...] = ()
@@ -124,6 +126,11 @@ class Picture(Generic[Head_co]):
     def status(self: "Observed") -> SpadeRunStatus:
         """The status written last."""
         return self.run.status
+
+    @property
+    def units(self: "Observed") -> tuple[BatchRecord | RolloutRecord, ...]:
+        """All EnvBatches and RolloutJobs of the run."""
+        return (*self.batches.values(), *self.topups.values(), *self.rollouts.values())
 
     @property
     def parent(self: "Observed") -> Run:
@@ -231,13 +238,15 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
     children = [r for r in family if r.meta.uid != uid]
     own = [r for r in children if r.meta.run_uid == uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
+    batches = [r for r in own if isinstance(r, BatchRecord)]
     asked = [uid for pod in pods for uid in (pod.meta.uid, engine_uid(pod.meta.uid))]
     polls = {uid: poll for uid in asked if (poll := facts.poll(uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
     return Picture(
         site=_with_images(site, head),
         head=head,
-        batches={r.spec.cycle: r for r in own if isinstance(r, BatchRecord) and r.spec.cycle is not None},
+        batches={r.spec.cycle: r for r in batches if r.spec.cycle is not None and r.spec.rollout is None},
+        topups={r.spec.rollout: r for r in batches if r.spec.rollout is not None},
         rollouts={r.spec.rollout: r for r in own if isinstance(r, RolloutRecord)},
         pods=pods,
         jobs={r.meta.name: r for r in own if isinstance(r, JobRecord)},

@@ -189,8 +189,7 @@ async def _child(shop: Shop, key: Key) -> float | None:
     seen = observe(hands.facts, hands.site, key.namespace, key.run)
     if seen is None or seen.run.problem:
         return None
-    children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
-    record = next((child for child in children if child.meta.name == key.name), None)
+    record = next((child for child in seen.units if child.meta.name == key.name), None)
     match record:
         case BatchRecord():
             actions, status, wake = decide_batch(seen, record, hands.clock())

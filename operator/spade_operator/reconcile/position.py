@@ -1,11 +1,13 @@
 """Where a run is, from its status and the objects of the rollout in work. Everybody who asks, asks here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from spade_contracts.labels import Role
 from spade_contracts.resources import Condition, RolloutCondition
 from spade_contracts.resources.reasons import BatchCondition
+from spade_contracts.resources.spade_run import RolloutFigures
 from spade_contracts.statuses import EngineState, EngineStatus, LearnerState, ProofResult
 from spade_operator.reconcile.observe import Observed
 from spade_operator.records import BatchRecord, RolloutRecord
@@ -60,13 +62,36 @@ def position(seen: Observed) -> Position:
         stage = Stage.PROVE if handing_over(seen, number + 1) else Stage.TRAIN
         return Position(stage, number, cycle, number + 1)
     playing = number in seen.rollouts
-    designing = seen.method.starts_cycle(number) and not playing and not batch_complete(seen.batches.get(cycle))
+    wanted = designs_before(seen, number, environments_of(seen.status.rollouts, number - 1))
+    designing = wanted and not playing and not batch_complete(batch_for(seen, number))
     return Position(Stage.DESIGN if designing else Stage.PLAY, number, cycle, number)
+
+
+def batch_for(seen: Observed, rollout: int) -> BatchRecord | None:
+    """The EnvBatch with what is designed before a rollout: that of its cycle, or in mid-cycle its top-up."""
+    if seen.method.starts_cycle(rollout):
+        return seen.batches.get(seen.method.cycle_of(rollout))
+    return seen.topups.get(rollout)
+
+
+def environments_of(known: Iterable[RolloutFigures], rollout: int) -> int | None:
+    """How many environments a cycle had at a rollout, retired ones too; None where that rollout has left no figures."""
+    return next((figures.environments for figures in known if figures.rollout == rollout), None)
+
+
+def designs_before(seen: Observed, rollout: int, environments: int | None) -> bool:
+    """Whether anything is designed before a rollout: a cycle, or what is missing of one (switch missingPrograms).
+
+    environments: how many the cycle had at the rollout before; None: the worker finds out, from run storage.
+    """
+    if not seen.method.may_top_up(rollout):
+        return seen.method.starts_cycle(rollout)
+    return environments is None or environments < seen.method.environments.per_cycle
 
 
 def begun(seen: Observed, place: Position) -> bool:
     """Whether any work of the rollout in work has begun."""
-    return place.rollout in seen.rollouts or (seen.method.starts_cycle(place.rollout) and place.cycle in seen.batches)
+    return place.rollout in seen.rollouts or batch_for(seen, place.rollout) is not None
 
 
 def handing_over(seen: Observed, version: int) -> bool:

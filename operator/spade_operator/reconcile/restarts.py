@@ -21,7 +21,7 @@ from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
-from spade_operator.records import BatchRecord, Record, RolloutRecord
+from spade_operator.records import BatchRecord, Record
 
 READINESS = {
     Role.SANDBOX: RunCondition.SANDBOXES_READY,
@@ -140,8 +140,7 @@ def _stays_failed(seen: Observed, condition: Wanted) -> Step:
 
 def _taken_up(seen: Observed) -> Step:
     """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
-    children: list[BatchRecord | RolloutRecord] = [*seen.batches.values(), *seen.rollouts.values()]
-    broken = [child for child in children if condition_true(child.status.conditions, "Failed")]
+    broken = [child for child in seen.units if condition_true(child.status.conditions, "Failed")]
     environments, canaries = seen.status.environments, seen.status.canaries
     for child in broken:
         if isinstance(child, BatchRecord):

@@ -17,8 +17,11 @@ from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import (
     Position,
     Stage,
+    batch_for,
     begun,
     condition_true,
+    designs_before,
+    environments_of,
     last_checkpoint_pending,
     position,
     verified,
@@ -42,10 +45,11 @@ REASONS = {
 }
 
 
-def words(stage: Stage, rollout: int, cycle: int) -> str:
+def words(stage: Stage, rollout: int, cycle: int, *, topping_up: bool = False) -> str:
     """What is happening, for people."""
+    lacking = f"designing what cycle {cycle} lacks of environments for rollout {rollout}"
     return {
-        Stage.DESIGN: f"designing the environments of cycle {cycle}",
+        Stage.DESIGN: lacking if topping_up else f"designing the environments of cycle {cycle}",
         Stage.PLAY: f"playing rollout {rollout}",
         Stage.TRAIN: f"training on rollout {rollout}",
         Stage.PROVE: f"proving policy version {rollout + 1} in the engines",
@@ -65,7 +69,7 @@ def rollout(seen: Observed, now: datetime) -> Step:
         proving = is_true(RunCondition.PROGRESSING, Reason.PROVING, text)
         return Step(conditions=(proving,), phase=Phase.PROVING, doing=text)
     if place.stage is Stage.DESIGN:
-        there = place.cycle in seen.batches
+        there = batch_for(seen, place.rollout) is not None
         return _working(seen, place, now, () if there else _environments(seen, place.cycle, place.rollout), there)
     if place.stage is Stage.PLAY:
         there = place.rollout in seen.rollouts
@@ -77,7 +81,7 @@ def rollout(seen: Observed, now: datetime) -> Step:
 
 def _failed_child(seen: Observed, place: Position) -> Condition | None:
     """The condition Failed of the EnvBatch or RolloutJob in work, when it is True."""
-    batch, plays = seen.batches.get(place.cycle), seen.rollouts.get(place.rollout)
+    batch, plays = batch_for(seen, place.rollout), seen.rollouts.get(place.rollout)
     if batch is not None and place.stage is Stage.DESIGN:
         return next((c for c in batch.status.conditions if _is_failed(c, BatchCondition.FAILED)), None)
     if plays is not None and not condition_true(plays.status.conditions, RolloutCondition.COMPLETE):
@@ -87,7 +91,7 @@ def _failed_child(seen: Observed, place: Position) -> Condition | None:
 
 def _held_up(seen: Observed, place: Position) -> tuple[Reason, str] | None:
     """Why the unit in work has no Job, or its Job no pod, as its own condition tells."""
-    batch, plays = seen.batches.get(place.cycle), seen.rollouts.get(place.rollout)
+    batch, plays = batch_for(seen, place.rollout), seen.rollouts.get(place.rollout)
     if place.stage is Stage.DESIGN and batch is not None:
         return stuck_condition(batch.status.conditions)
     if place.stage is Stage.PLAY and plays is not None:
@@ -97,12 +101,12 @@ def _held_up(seen: Observed, place: Position) -> tuple[Reason, str] | None:
 
 def _with_counts_of_failed(seen: Observed, place: Position, step: Step) -> Step:
     """What a failed cycle tried is told too. This happens once: a run that has failed gets no further than that."""
-    if place.stage is not Stage.DESIGN:
+    batch = batch_for(seen, place.rollout)
+    if place.stage is not Stage.DESIGN or batch is None:
         return step
-    batch = seen.batches[place.cycle].status
     counts = {
-        "environments": with_attempts(seen.status.environments, batch),
-        "canaries": with_canaries(seen.status.canaries, batch),
+        "environments": with_attempts(seen.status.environments, batch.status),
+        "canaries": with_canaries(seen.status.canaries, batch.status),
     }
     return replace(step, status={**step.status, **counts})
 
@@ -111,8 +115,9 @@ def _is_failed(condition: Condition, kind: str) -> bool:
     return condition.type == kind and condition.status == "True"
 
 
-def _environments(seen: Observed, cycle: int, version: int) -> tuple[Action, ...]:
-    return tuple(Create(manifest) for manifest in env_batch(seen.parent, cycle, version))
+def _environments(seen: Observed, cycle: int, rollout: int) -> tuple[Action, ...]:
+    topup = None if seen.method.starts_cycle(rollout) else rollout
+    return tuple(Create(manifest) for manifest in env_batch(seen.parent, cycle, rollout, topup))
 
 
 def _plays(seen: Observed, number: int, cycle: int) -> tuple[Action, ...]:
@@ -129,7 +134,7 @@ def _working(seen: Observed, place: Position, now: datetime, create: tuple[Actio
         doing = f"bringing the engines to policy version {place.wanted_version}"
         return Step(conditions=(waiting,), phase=Phase.STARTING, doing=doing)
     started = _started(seen.status.stage_started, place.stage, now)
-    step = _in_stage(place.stage, place.rollout, place.cycle, create, started)
+    step = _in_stage(seen, place.stage, place.rollout, create, started)
     stuck = first_trouble(seen.pods_of(Role.WORKER), now) or _held_up(seen, place)
     if stuck is None:
         return step
@@ -139,8 +144,11 @@ def _working(seen: Observed, place: Position, now: datetime, create: tuple[Actio
     return replace(step, conditions=(is_false(RunCondition.PROGRESSING, *stuck),))
 
 
-def _in_stage(stage: Stage, number: int, cycle: int, actions: tuple[Action, ...], started: Mapping[str, str]) -> Step:
-    text = words(stage, number, cycle)
+def _in_stage(
+    seen: Observed, stage: Stage, number: int, actions: tuple[Action, ...], started: Mapping[str, str]
+) -> Step:
+    cycle = seen.method.cycle_of(number)
+    text = words(stage, number, cycle, topping_up=not seen.method.starts_cycle(number))
     return Step(
         actions,
         (is_true(RunCondition.PROGRESSING, REASONS[stage], text),),
@@ -168,16 +176,18 @@ def _next(seen: Observed, place: Position, now: datetime) -> Step:
         status = progress | {"rollout": number, "stage_started": {}}
         return Step(conditions=(done,), status=status, restarts=counted, doing="complete")
     cycle = seen.method.cycle_of(number)
-    stage = Stage.DESIGN if seen.method.starts_cycle(number) else Stage.PLAY
+    designing = designs_before(seen, number, environments_of(figures["rollouts"], place.rollout))
+    stage = Stage.DESIGN if designing else Stage.PLAY
     create = _environments(seen, cycle, number) if stage is Stage.DESIGN else _plays(seen, number, cycle)
     if seen.spec.suspend is not Suspend.NEVER:
         create = ()
-    step = _in_stage(stage, number, cycle, create, _started({}, stage, now))
+    step = _in_stage(seen, stage, number, create, _started({}, stage, now))
     return Step(step.actions, step.conditions, {**step.status, **progress}, counted, step.phase, step.doing)
 
 
 def _worked_for(job: JobRecord, place: Position, designed: bool) -> bool:
-    """Whether it was a Job of this rollout's plays, or of the environments that were designed for it."""
-    if job.meta.rollout is not None:
-        return job.meta.rollout == place.rollout
+    """Whether it was a Job of this rollout's plays or top-up, or of the environments that were designed for it."""
+    own = job.meta.rollout if job.meta.topup is None else job.meta.topup
+    if own is not None:
+        return own == place.rollout
     return designed and job.meta.cycle == place.cycle

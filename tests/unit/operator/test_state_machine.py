@@ -24,15 +24,17 @@ class RunInTrouble(RuleBasedStateMachine):
         super().__init__()
         self.retries = 0
 
-    @initialize(learner_restarts=st.integers(0, 2), quiet_rounds=st.integers(0, 25))
-    def create(self, learner_restarts: int, quiet_rounds: int) -> None:
+    @initialize(learner_restarts=st.integers(0, 2), quiet_rounds=st.integers(0, 25), accepted=st.sampled_from((4, 6)))
+    def create(self, learner_restarts: int, quiet_rounds: int, accepted: int) -> None:
         self.spec = {
+            "switches": {"missingPrograms": "ToppedUp"},
             "rollouts": ROLLOUTS,
             "learner": {"restarts": learner_restarts, "nodes": 2},
             "sandbox": {"maxPods": MAX_SANDBOXES, "sessionsPerPod": 8, "quietSeconds": 1},
             "history": {"envBatches": 1, "rolloutJobs": 1},
         }
         self.world = TinyWorld(**self.spec)
+        self.world.accepted = accepted
         self.status = self.world.run.status
         self.world.settle(quiet_rounds)
 
@@ -143,6 +145,10 @@ class RunInTrouble(RuleBasedStateMachine):
         assert (status.policy_version or 0) <= self.world.trained <= status.rollout + 1
         for number in range(status.rollout):
             assert self.world.done["play", number]
+        for number in range(1, ROLLOUTS):
+            is_due = number % 2 == 1 and self.world.accepted < 6
+            assert self.world.done["topup", number] >= (is_due and number < status.rollout)
+            assert is_due or not self.world.done["topup", number]
         if self.world.holds("Complete"):
             assert (status.rollout, status.policy_version) == (ROLLOUTS, ROLLOUTS)
 

@@ -93,12 +93,15 @@ def design(cycle: int, slot: int, skill: str, program: str = "class GameEnv: pas
     )
 
 
-def write_cycle(store: Store, cycle: int, designs: Sequence[Design], version: int = 0) -> BatchManifest:
-    """A finished cycle with these accepted designs."""
+def write_cycle(
+    store: Store, cycle: int, designs: Sequence[Design], version: int = 0, *, topup: int | None = None
+) -> BatchManifest:
+    """A finished cycle with these accepted designs, or its top-up for a rollout."""
     entries, parts = [], []
+    below = "" if topup is None else f"{layout.topup_name(topup)}/"
     for one in designs:
-        write_designs(store, cycle, one.slot, 0, [one])
-        parts.append(layout.design_part(one.slot, 0))
+        write_designs(store, cycle, one.slot, 0, [one], rollout=topup)
+        parts.append(f"{below}{layout.design_part(one.slot, 0)}")
         entries.append(
             EnvironmentEntry(
                 id=layout.environment_id(cycle, one.slot),
@@ -113,6 +116,7 @@ def write_cycle(store: Store, cycle: int, designs: Sequence[Design], version: in
         )
     manifest = BatchManifest(
         cycle=cycle,
+        rollout=topup,
         policy_version=version,
         requested=len(designs),
         attempts=len(designs),
@@ -121,7 +125,7 @@ def write_cycle(store: Store, cycle: int, designs: Sequence[Design], version: in
         designs=tuple(parts),
         verdicts=(),
     )
-    manifests.write(store, manifests.batch_path(cycle), manifest)
+    manifests.write(store, manifests.batch_path(cycle, topup), manifest)
     return manifest
 
 

@@ -15,43 +15,56 @@ from spade_trainer.store.canaries import unsound_attempt
 from spade_trainer.store.designs import NO_USAGE, Design, read_part, read_program, write_program, write_verdicts
 from spade_trainer.store.objects import Store, create_same, names
 from spade_trainer.store.rejected import rejected_attempt
+from spade_trainer.topups import topups_of, wanted_slots
 
 
-def finished_parts(store: Store, cycle: int) -> dict[int, str]:
-    """Part files of a cycle by slot; of several attempts the earliest counts after the last one that was unsound or
-    came to nothing.
+def finished_parts(store: Store, cycle: int, rollout: int | None = None) -> dict[int, str]:
+    """Part files of a cycle, or of its top-up for a rollout, by slot, below the cycle's folder; of several attempts the
+    earliest counts after the last one that was unsound or came to nothing.
     """
     parts: dict[int, str] = {}
-    spent = max(unsound_attempt(store, layout.cycle_folder(cycle)), rejected_attempt(store, cycle))
-    for name in names(store, layout.cycle_folder(cycle)):
+    folder = layout.design_folder(cycle, rollout)
+    below = "" if rollout is None else f"{layout.topup_name(rollout)}/"
+    spent = unsound_attempt(store, folder)
+    if rollout is None:
+        spent = max(spent, rejected_attempt(store, cycle))
+    for name in names(store, folder):
         if name.startswith("designs-s") and layout.part_attempt(name) > spent:
-            parts.setdefault(layout.part_slot(name), name)
+            parts.setdefault(layout.part_slot(name), f"{below}{name}")
     return parts
 
 
 def compose_batch(
-    store: Store, method: MethodConfig, cycle: int, policy_version: int, sightings: Sequence[Sighting]
+    store: Store,
+    method: MethodConfig,
+    cycle: int,
+    policy_version: int,
+    sightings: Sequence[Sighting],
+    *,
+    rollout: int | None = None,
 ) -> tuple[BatchManifest, tuple[Design, ...]]:
     """Write programs and verdicts out of all parts; return the manifest, still to be written, and all tries.
 
     Where nothing was accepted, the environments may be those of an earlier cycle (setting allRejected).
-    sightings: what the gate said of the canaries, none of them a false accept. KeyError if a slot's part is missing:
-    wait for all.
+    sightings: what the gate said of the canaries, none of them a false accept. rollout: the one that the cycle is
+    topped up for; None composes the cycle itself. KeyError if a slot's part is missing: wait for all.
     """
-    parts = finished_parts(store, cycle)
-    slots = method.environments.per_cycle
-    wanted = tuple(parts[slot] for slot in range(slots))
+    parts = finished_parts(store, cycle, rollout)
+    slots = wanted_slots(store, method, cycle, rollout)
+    wanted = tuple(parts[slot] for slot in slots)
     designed = (design for part in wanted for design in read_part(store, cycle, part))
     designs = told_apart(tuple(designed), method.environments.verification)
     environments = tuple(_entry(store, design) for design in designs if design.accepted)
     kept_from = None
-    if not environments and method.environments.designer.all_rejected is AllRejected.KEEP_LAST:
+    keeps = rollout is None and method.environments.designer.all_rejected is AllRejected.KEEP_LAST
+    if not environments and keeps:
         kept_from, environments = _kept(store, method, cycle)
     rejected = Counter(f"{design.stage}/{design.reason}" for design in designs if not design.accepted)
     manifest = BatchManifest(
         cycle=cycle,
+        rollout=rollout,
         policy_version=policy_version,
-        requested=slots,
+        requested=len(slots),
         attempts=len(designs),
         environments=environments,
         rejected=dict(rejected),
@@ -84,7 +97,8 @@ def _kept(store: Store, method: MethodConfig, cycle: int) -> tuple[int | None, t
     for earlier in range(cycle - 1, -1, -1):
         batch = manifests.read_batch(store, earlier)
         played = [manifests.read_rollout(store, r) for r in range(earlier * length, (earlier + 1) * length)]
-        entries = environments_of(batch, played)
+        topups = topups_of(store, method, earlier, until=(earlier + 1) * length - 1)
+        entries = environments_of(batch, played, topups)
         if entries:
             kept_from = earlier if batch.kept_from is None else batch.kept_from
             return kept_from, tuple(_again(store, cycle, earlier, entry) for entry in entries)

@@ -69,7 +69,10 @@ class Studio:
     pool: PoolPrograms | None = None
     """Programs in place of answers."""
     first_attempt: int = 0
-    """Tries that each slot has had before, in attempts of the Job that came to nothing."""
+    """Tries that each slot may have had before: in attempts of the Job that came to nothing, and for earlier rollouts
+    of the cycle."""
+    topped_up: tuple[int, ...] = ()
+    """The slots that a top-up fills, ascending; empty: all of the cycle are designed."""
 
     @property
     def policy(self) -> Policy:
@@ -112,7 +115,9 @@ async def _attempt(studio: Studio, slot: int, attempt: int) -> Design:
     settings = studio.method.environments
     place = (studio.cycle, slot, attempt)
     document = await _document(studio, place)
-    skill = skill_of(settings.skills, studio.cycle, settings.active_skills, slot)
+    # A top-up counts its programs anew, as the reference does.
+    number = studio.topped_up.index(slot) if studio.topped_up else slot
+    skill = skill_of(settings.skills, studio.cycle, settings.active_skills, number)
     examples = draw_examples(studio.memory, skill, settings.memory, keyed(studio.method.seed, Purpose.MEMORY, *place))
     written = await _written(studio, place, skill, document, examples)
     thought = studio.designer is None and designer_thinking(studio.method) is Thinking.ON
@@ -232,8 +237,8 @@ async def _judged(  # noqa: PLR0917
 
 
 async def _hint(studio: Studio, program: str, place: Place) -> Hint:
-    """A hint for an accepted program; none where no hinted play would use it (method.md §10)."""
-    if not studio.method.play.hinted_plays:
+    """A hint for an accepted program; none where no hinted play would use it (method.md §1.2, §10)."""
+    if not studio.method.play.hinted_plays or studio.topped_up:
         return Hint(None, 0)
     settings = studio.method.environments
     there = HintPlace(

@@ -12,13 +12,15 @@ from spade_contracts.config.environments import DesignerSource
 from spade_contracts.config.verification import KnownPrograms, OptionalStage
 from spade_contracts.verdicts import Reason, Stage
 from spade_sandbox.verify.novelty import Library
-from spade_trainer.store import layout, manifests
+from spade_trainer.store import layout
 from spade_trainer.store.designs import Design, read_program
 from spade_trainer.store.objects import Store
+from spade_trainer.topups import programs_of
 
 
-def earlier_programs(store: Store, method: MethodConfig, cycle: int) -> Library | None:
-    """All accepted programs of the cycles before, the environment memory's among them, oldest first.
+def earlier_programs(store: Store, method: MethodConfig, cycle: int, rollout: int | None = None) -> Library | None:
+    """All accepted programs of the cycles before, the environment memory's among them, oldest first; for a top-up also
+    those of the cycle itself before that rollout.
 
     None if the gate does not ask, or programs come from a pool, which gives them again by design. Raises
     ManifestMissing if an earlier cycle is not finished.
@@ -27,8 +29,10 @@ def earlier_programs(store: Store, method: MethodConfig, cycle: int) -> Library 
     if pool or OptionalStage.NOVELTY not in method.environments.verification.stages:
         return None
     library = Library()
-    for earlier in range(cycle):
-        for entry in manifests.read_batch(store, earlier).environments:
+    length = method.environments.cycle_length
+    ends = [(earlier, (earlier + 1) * length) for earlier in range(cycle)]
+    for earlier, end in ends if rollout is None else [*ends, (cycle, rollout)]:
+        for entry in programs_of(store, method, earlier, until=end - 1):
             library.add(entry.id, read_program(store, earlier, entry.file))
     return library
 

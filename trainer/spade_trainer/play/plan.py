@@ -21,10 +21,16 @@ class GroupPlan:
     episodes: tuple[EpisodePlan, ...]
 
 
-def environments_of(batch: BatchManifest, earlier: Sequence[RolloutManifest]) -> tuple[EnvironmentEntry, ...]:
-    """The environments that a rollout plays, by slot: all of its cycle that no earlier rollout of the cycle retired."""
+def environments_of(
+    batch: BatchManifest, earlier: Sequence[RolloutManifest], topups: Sequence[BatchManifest] = ()
+) -> tuple[EnvironmentEntry, ...]:
+    """The environments that a rollout plays, by slot: all of its cycle that no earlier rollout of the cycle retired.
+
+    topups: those of the cycle up to this rollout.
+    """
     retired = {entry.id for rollout in earlier for entry in rollout.environments if entry.retired}
-    return tuple(sorted((e for e in batch.environments if e.id not in retired), key=lambda e: e.slot))
+    entries = (entry for one in (batch, *topups) for entry in one.environments if entry.id not in retired)
+    return tuple(sorted(entries, key=lambda entry: entry.slot))
 
 
 def unhinted_plays(method: MethodConfig, environments: int) -> int:

@@ -143,19 +143,21 @@ def verdict_columns() -> "pa.Schema":
     return pa.schema([field for field in columns() if field.name not in unwanted])
 
 
-def write_designs(store: Store, cycle: int, slot: int, attempt: int, designs: Sequence[Design]) -> None:
-    """Create one slot's part; a part that is there already stays."""
+def write_designs(
+    store: Store, cycle: int, slot: int, attempt: int, designs: Sequence[Design], *, rollout: int | None = None
+) -> None:
+    """Create one slot's part of a cycle, or of its top-up for a rollout; a part that is there already stays."""
     content = parquet_bytes((_row(design) for design in designs), columns())
-    create(store, f"{layout.cycle_folder(cycle)}/{layout.design_part(slot, attempt)}", content)
+    create(store, f"{layout.design_folder(cycle, rollout)}/{layout.design_part(slot, attempt)}", content)
 
 
 def read_part(store: Store, cycle: int, name: str) -> tuple[Design, ...]:
-    """The tries of one slot, in order."""
+    """The tries of one slot, in order; `name` is below the cycle's folder."""
     return tuple(_design(row) for row in parquet_rows(read_bytes(store, f"{layout.cycle_folder(cycle)}/{name}")))
 
 
 def read_designs(store: Store, manifest: BatchManifest) -> tuple[Design, ...]:
-    """All tries of a finished cycle, by slot and try."""
+    """All tries of a finished cycle or top-up, by slot and try."""
     return tuple(design for name in manifest.designs for design in read_part(store, manifest.cycle, name))
 
 

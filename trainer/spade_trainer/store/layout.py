@@ -21,6 +21,16 @@ def cycle_folder(cycle: int) -> str:
     return f"{CYCLES}/{cycle:04d}"
 
 
+def topup_name(rollout: int) -> str:
+    """The designs that top a cycle up for a rollout, below the cycle's folder."""
+    return f"topup-{rollout:04d}"
+
+
+def design_folder(cycle: int, rollout: int | None = None) -> str:
+    """The designs of a cycle, or those that top it up for a rollout."""
+    return cycle_folder(cycle) if rollout is None else f"{cycle_folder(cycle)}/{topup_name(rollout)}"
+
+
 def rollout_folder(rollout: int) -> str:
     """The plays of one rollout."""
     return f"{ROLLOUTS}/{rollout:04d}"
@@ -62,12 +72,12 @@ def slot_of(environment: str) -> int:
 
 
 def design_part(slot: int, attempt: int) -> str:
-    """Everything one slot's design left behind, below the cycle's folder. `attempt` is the Job's."""
+    """Everything one slot's design left behind, below the folder of the designs. `attempt` is the Job's."""
     return f"designs-s{slot:03d}-a{attempt:02d}.parquet"
 
 
 def canaries_part(attempt: int) -> str:
-    """What the gate said of the cycle's canaries, below the cycle's folder. `attempt` is the Job's."""
+    """What the gate said of the canaries, below the folder of the designs. `attempt` is the Job's."""
     return f"canaries-a{attempt:02d}.parquet"
 
 

@@ -57,9 +57,9 @@ def run_path() -> str:
     return layout.RUN
 
 
-def batch_path(cycle: int) -> str:
-    """Path of a cycle's manifest."""
-    return f"{layout.cycle_folder(cycle)}/{layout.BATCH}"
+def batch_path(cycle: int, rollout: int | None = None) -> str:
+    """Path of a cycle's manifest, or of that of its top-up for a rollout."""
+    return f"{layout.design_folder(cycle, rollout)}/{layout.BATCH}"
 
 
 def rollout_path(rollout: int) -> str:

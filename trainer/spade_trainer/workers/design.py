@@ -1,5 +1,6 @@
 """A design worker: its slots of a cycle, one part each; worker 0 then composes the cycle's manifest.
 
+A top-up in mid-cycle is designed the same way, of the slots that are empty; none of it accepted is no failure.
 Worker 0 also tries the gate on the cycle's canaries, among its slots. A known bad program that is accepted stops the
 cycle: no manifest is written, and the summary says so. The Job's next attempts under a higher number design it anew.
 """
@@ -29,6 +30,7 @@ from spade_trainer.store.canaries import believed, read_sightings, unsound_attem
 from spade_trainer.store.designs import NO_USAGE, Design, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.rejected import read_rejected, rejected_attempt, write_rejected
+from spade_trainer.topups import wanted_slots
 from spade_trainer.workers.counts import bounded
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
@@ -58,18 +60,19 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     started = time.monotonic()
     store = open_store(task.run.storage_uri)
     method = manifests.read_run(store).method
-    slots = range(method.environments.per_cycle)
-    manifest = manifests.find(store, manifests.batch_path(task.cycle), BatchManifest)
+    path = manifests.batch_path(task.cycle, task.rollout)
+    manifest = manifests.find(store, path, BatchManifest)
     if manifest is not None:
         return _summary(store, task, manifest, read_designs(store, manifest), started)
-    if rejected_attempt(store, task.cycle) >= task.attempt:
+    if task.rollout is None and rejected_attempt(store, task.cycle) >= task.attempt:
         return _in_vain(store, task, started)
+    slots = wanted_slots(store, method, task.cycle, task.rollout)
     own = slots[around.index :: task.workers]
-    missing = [slot for slot in own if slot not in finished_parts(store, task.cycle)]
+    missing = [slot for slot in own if slot not in finished_parts(store, task.cycle, task.rollout)]
     families = method.environments.designer.source is DesignerSource.FAMILIES
     untried = (
         canaries_of(method, task.cycle)
-        if around.index == 0 and not families and believed(store, layout.cycle_folder(task.cycle)) is None
+        if slots and around.index == 0 and not families and believed(store, _folder(task)) is None
         else ()
     )
     progress.planned, progress.done = len(own), len(own) - len(missing)
@@ -79,7 +82,7 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     elif (missing or untried) and not _unsound(store, task):
         progress.stage = "designing"
         await _design(task, around, store, slots=missing, untried=untried, progress=progress, figures=figures)
-    folder = layout.cycle_folder(task.cycle)
+    folder = _folder(task)
     who = f"design-w{around.index}-a{task.attempt:02d}"
     timings.write(store, folder, who, {"design": time.monotonic() - started})
     if _unsound(store, task):
@@ -87,15 +90,16 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
     if around.index != 0:
         return _share(store, task, own, started)
     progress.stage = "waiting for other workers"
-    await wait_for_parts(slots, lambda: finished_parts(store, task.cycle))
+    await wait_for_parts(slots, lambda: finished_parts(store, task.cycle, task.rollout))
     progress.stage = "composing"
     composed, designs = compose_batch(
-        store, method, task.cycle, task.policy_version, believed(store, layout.cycle_folder(task.cycle)) or ()
+        store, method, task.cycle, task.policy_version, believed(store, _folder(task)) or (), rollout=task.rollout
     )
-    if not composed.environments and method.environments.designer.all_rejected is AllRejected.PAUSE:
+    pauses = task.rollout is None and method.environments.designer.all_rejected is AllRejected.PAUSE
+    if not composed.environments and pauses:
         write_rejected(store, task.attempt, composed)
         return _in_vain(store, task, started)
-    final = finish_unit(store, manifests.batch_path(task.cycle), composed)
+    final = finish_unit(store, path, composed)
     designs = designs if final == composed else read_designs(store, final)
     return _summary(store, task, final, designs, started)
 
@@ -116,15 +120,16 @@ async def _design(
     async with AsyncExitStack() as stack:
         engines, sandboxes = await stack.enter_async_context(servers(task, around, progress, figures))
         model = await stack.enter_async_context(judge_of(method.environments.verification, around.judge_key))
-        gate = await gate_of(store, method, task.cycle, sandboxes, model)
+        gate = await gate_of(store, method, task, sandboxes, model)
         judge_canary, _ = gate(max(method.play.max_turns, canaries.TURNS))
+        empty = () if task.rollout is None else wanted_slots(store, method, task.cycle, task.rollout)
         studio = await stack.enter_async_context(
-            studio_of(task, around, store, method=method, engines=engines, gate=gate, figures=figures)
+            studio_of(task, around, store, method=method, engines=engines, gate=gate, figures=figures, topped_up=empty)
         )
 
         async def designed(slot: int) -> None:
             designs = await _patiently(lambda: design_slot(studio, slot))
-            write_designs(store, task.cycle, slot, task.attempt, designs)
+            write_designs(store, task.cycle, slot, task.attempt, designs, rollout=task.rollout)
             figures.program_drawn(_tokens(designs))
             figures.endpoint_used(sum((one.usage for one in designs), NO_USAGE))
             progress.done += 1
@@ -162,14 +167,19 @@ async def _patiently(do: Callable[[], Awaitable[Done]]) -> Done:
     raise AssertionError("unreachable")
 
 
+def _folder(task: DesignTask) -> str:
+    """Where the designs of the task are."""
+    return layout.design_folder(task.cycle, task.rollout)
+
+
 def _kept(store: Store, task: DesignTask, sightings: Sequence[Sighting]) -> None:
     if sightings:
-        write_sightings(store, layout.cycle_folder(task.cycle), task.attempt, sightings)
+        write_sightings(store, _folder(task), task.attempt, sightings)
 
 
 def _unsound(store: Store, task: DesignTask) -> bool:
     """Whether the gate let a known bad program through in this attempt of the Job, or in a later one."""
-    return unsound_attempt(store, layout.cycle_folder(task.cycle)) >= task.attempt
+    return unsound_attempt(store, _folder(task)) >= task.attempt
 
 
 def _tokens(designs: Sequence[Design]) -> int:
@@ -192,7 +202,7 @@ def _summary(
         canaries=manifest.canaries,
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
-        storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
+        storage_uri=uri_of(store, _folder(task)),
     )
 
 
@@ -205,7 +215,7 @@ def _in_vain(store: Store, task: DesignTask, started: float) -> DesignSummary:
 
 def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -> DesignSummary:
     """What a worker other than 0 says: of its own slots."""
-    parts = finished_parts(store, task.cycle)
+    parts = finished_parts(store, task.cycle, task.rollout)
     designs = [design for slot in own if slot in parts for design in read_part(store, task.cycle, parts[slot])]
     return DesignSummary(
         cycle=task.cycle,
@@ -215,15 +225,13 @@ def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -
         rejected=bounded(Counter(f"{d.stage}/{d.reason}" for d in designs if not d.accepted)),
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
-        storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
+        storage_uri=uri_of(store, _folder(task)),
     )
 
 
 def _stopped(store: Store, task: DesignTask, requested: int, started: float) -> DesignSummary:
     """What is said of a cycle that nothing is admitted of, because the gate is not to be believed."""
-    sightings = read_sightings(store, layout.cycle_folder(task.cycle))[
-        unsound_attempt(store, layout.cycle_folder(task.cycle))
-    ]
+    sightings = read_sightings(store, _folder(task))[unsound_attempt(store, _folder(task))]
     return DesignSummary(
         cycle=task.cycle,
         requested=requested,
@@ -233,5 +241,5 @@ def _stopped(store: Store, task: DesignTask, requested: int, started: float) -> 
         let_through=tuple(one.canary.name for one in sightings if one.false_accept)[:MAX_NAMES],
         seconds=round(time.monotonic() - started, 3),
         tokens=0,
-        storage_uri=uri_of(store, layout.cycle_folder(task.cycle)),
+        storage_uri=uri_of(store, _folder(task)),
     )

@@ -21,6 +21,7 @@ from spade_trainer.store.designs import read_program
 from spade_trainer.store.episodes import Episode, read_episodes, read_kept_episodes, write_episodes
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.policies import policy_files
+from spade_trainer.topups import topups_of
 from spade_trainer.workers.figures import Figures
 from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
@@ -48,7 +49,8 @@ async def play(task: PlayTask, around: Surroundings, progress: Progress, figures
         )
     batch = manifests.read_batch(store, task.cycle)
     first = task.cycle * method.environments.cycle_length
-    entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, task.rollout)])
+    topups = topups_of(store, method, task.cycle, until=task.rollout)
+    entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, task.rollout)], topups)
     own = entries[around.index :: task.workers]
     parts = finished_parts(store, task.rollout)
     missing = [entry for entry in own if entry.slot not in parts]

@@ -40,12 +40,15 @@ async def studio_of(
     engines: EnginePool,
     gate: Gate,
     figures: Figures,
+    topped_up: tuple[int, ...] = (),
 ) -> AsyncIterator[Studio]:
     """The studio of a cycle, with its endpoints connected while the block runs.
 
-    Raises InvalidInput if corpus or pool are not what the run was prepared with.
+    topped_up: the slots that a top-up fills. Its prompts show the memory with the cycle's own first rollout, which is
+    played by then (method.md §6). Raises InvalidInput if corpus or pool are not what the run was prepared with.
     """
     settings = method.environments
+    later = 0 if task.rollout is None else task.rollout % settings.cycle_length
     judge, judge_program = gate(method.play.max_turns)
     async with AsyncExitStack() as stack:
         designer = hinter = pool = None
@@ -65,12 +68,13 @@ async def studio_of(
             generate=engines.generate,
             judge=judge,
             documents=await asyncio.to_thread(open_corpus, store, settings.corpus) if pool is None else (),
-            memory=memory_of(store, method, task.cycle),
+            memory=memory_of(store, method, task.cycle if task.rollout is None else task.cycle + 1),
             show=lambda entry: shown(store, entry, settings.memory),
             designer=designer,
             hinter=hinter,
             pool=pool,
-            first_attempt=settings.designer.attempts * len(rejected_attempts(store, task.cycle)),
+            first_attempt=settings.designer.attempts * (len(rejected_attempts(store, task.cycle)) + later),
+            topped_up=topped_up,
         )
 
 
@@ -80,10 +84,12 @@ async def _asker(stack: AsyncExitStack, settings: EndpointConfig, key: str | Non
     return await stack.enter_async_context(endpoint_at(settings, key, where=where, observe=observe))
 
 
-async def gate_of(store: Store, method: MethodConfig, cycle: int, pool: SandboxPool, model: ModelJudge | None) -> Gate:
+async def gate_of(
+    store: Store, method: MethodConfig, task: DesignTask, pool: SandboxPool, model: ModelJudge | None
+) -> Gate:
     """The gate of a cycle. Programs and canaries go through the same call."""
     settings, domain = method.environments.verification, method.environments.domain
-    known = await asyncio.to_thread(earlier_programs, store, method, cycle)
+    known = await asyncio.to_thread(earlier_programs, store, method, task.cycle, task.rollout)
     index = await asyncio.to_thread(load_index, settings.contamination.lists, settings.contamination.words)
 
     def within(max_turns: int) -> tuple[Judge, JudgeProgram]:
