@@ -16,8 +16,7 @@ from spade_trainer.design.known import earlier_programs
 from spade_trainer.design.memory import memory_of
 from spade_trainer.due import generated, paid_designs
 from spade_trainer.play.plan import environments_of, plan_group
-from spade_trainer.report.rollouts import closing_table
-from spade_trainer.store import layout, manifests, timings
+from spade_trainer.store import layout, manifests
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.topups import find_topup, programs_of, topups_of, wanted_slots
 
@@ -146,14 +145,6 @@ def test_a_top_up_is_compared_with_its_cycle_before_it_and_a_later_cycle_with_al
     config = paper(environments={"verification": {"stages": ("Novelty",)}})
     found = [earlier_programs(store, config, *place) for place in ((0, None), (0, 1), (0, 2), (1, None))]
     assert [len(known) for known in found if known is not None] == [0, 2, 3, 4]
-
-
-def test_closing_table_tells_what_was_designed_in_mid_cycle(store: Store) -> None:
-    manifests.write(store, manifests.run_path(), run_manifest(paper()))
-    timings.write(store, layout.design_folder(0, 1), "design-w0-a00", {"design": 2.0})
-    rows = closing_table(store)
-    assert [(row.environments, row.designed) for row in rows] == [(2, 2), (3, 1), (4, 1)]
-    assert rows[1].stage_seconds == {"design": 2.0}
 
 
 @settings(max_examples=20, deadline=None)
