@@ -111,19 +111,13 @@ def _check_no_secret(where: str, uri: str, pod: PodSettings) -> None:
 
 
 def _check_layout(layout: ParallelismConfig) -> None:
-    """Raise NotSupported for a layout that the learner does not train yet."""
+    """Raise NotSupported for a layout that the learner trains with no model; preparation knows the model, and more."""
     for name in ("pipeline", "context"):
         size = getattr(layout, name)
         if size > 1:
             raise NotSupported(
                 f"spec.learner.parallelism.{name}", f"{size} ranks cannot be trained yet", remedy="Write 1."
             )
-    if layout.tensor > 1 and layout.expert == 1:
-        raise NotSupported(
-            "spec.learner.parallelism.expert",
-            f"1 cannot be trained yet with tensor {layout.tensor}",
-            remedy="Write tensor: 1, or an expert size above 1.",
-        )
 
 
 def preflight(seen: Observed) -> tuple[Finding, ...]:

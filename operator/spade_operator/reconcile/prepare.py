@@ -125,7 +125,8 @@ def _result(pods: list[PodRecord]) -> PrepareResult | None:
 
 def _verdict(result: PrepareResult, warnings: tuple[Finding, ...]) -> Wanted:
     if result.accepted:
-        size = f"{result.model_parameters} parameters, {result.model_experts} experts"
+        experts = f", {result.model_experts} experts" if result.model_experts else ""
+        size = f"{result.model_parameters} parameters{experts}"
         left_out = ", ".join(f"{number} {reason}" for reason, number in sorted(result.corpus_left_out.items()))
         without = f" ({left_out} left out)" if left_out else ""
         text = f"Model: {size}. Corpus: {result.corpus_documents} documents{without}."

@@ -64,13 +64,13 @@ def network(backend: Backend, folder: str, layout: dict[str, int], *, dtype: tor
 
 def logits_apart(backend: Backend, folder: str, tokens: int, rope_theta: float | None) -> float:
     """Largest difference of fp32 logits from transformers', which is told another rope base if one is given."""
-    from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     ours = network(backend, folder, {}, dtype=torch.float32)
-    config = Qwen3MoeConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder)
     if rope_theta is not None:
         config.rope_parameters = {"rope_type": "default", "rope_theta": rope_theta}
-    theirs = Qwen3MoeForCausalLM.from_pretrained(folder, config=config, dtype=torch.float32)
+    theirs = AutoModelForCausalLM.from_pretrained(folder, config=config, dtype=torch.float32)
     ids = torch.randint(0, VOCABULARY, (1, tokens), generator=torch.Generator().manual_seed(3))
     with torch.no_grad():
         found = ours.module(ids, torch.arange(tokens)[None], None).float()
@@ -117,13 +117,13 @@ def steps_with_moves(backend: Backend, folder: str, layout: dict[str, int], kl: 
 
 def step_like_transformers(backend: Backend, folder: str, kl: float) -> dict[str, tuple[float, float]]:
     """Loss, penalty and gradient norm of one step: ours, and those of a plain loop over transformers' fp32 model."""
-    from transformers import Qwen3MoeForCausalLM
+    from transformers import AutoModelForCausalLM
 
     trained = training.trainee(network(backend, folder, {}), OPTIMIZER, backend)
     reference_folder = str(Path(folder).parent / "reference")
     reference = build(Path(reference_folder), trained.network.parallelism, backend, dtype=torch.bfloat16)
-    model = Qwen3MoeForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    past = Qwen3MoeForCausalLM.from_pretrained(reference_folder, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    past = AutoModelForCausalLM.from_pretrained(reference_folder, dtype=torch.float32)
     wanted, config = batch(), loss_config(kl)
     loss, penalty = torch.zeros(()), torch.zeros(())
     for sample in wanted.samples:

@@ -72,7 +72,6 @@ def test_models_in_claims_are_fine_beside_a_secret(uri: str) -> None:
     [
         ({"pipeline": 2}, "spec.learner.parallelism.pipeline"),
         ({"context": 2}, "spec.learner.parallelism.context"),
-        ({"tensor": 2}, "spec.learner.parallelism.expert"),
     ],
 )
 def test_layout_that_is_not_trained_yet_is_refused_before_anything_starts(
@@ -83,6 +82,11 @@ def test_layout_that_is_not_trained_yet_is_refused_before_anything_starts(
     assert step.blocks
     assert condition.reason is Reason.NOT_SUPPORTED
     assert condition.message.startswith(field)
+
+
+def test_tensor_parallelism_alone_is_left_to_preparation_which_knows_the_model() -> None:
+    learner = {"ranksPerNode": 2, "parallelism": {"tensor": 2}}
+    assert not accept(p.seen(p.run_record(learner=learner)), p.NOW).blocks
 
 
 def test_judge_with_its_stage_is_fine() -> None:

@@ -48,6 +48,8 @@ def test_result_of_the_job_decides() -> None:
     assert p.wanted(step, ACCEPTED) == (
         "True", Reason.PREPARED, "Model: 5 parameters, 8 experts. Corpus: 9 documents."
     )  # fmt: skip
+    dense = with_result(PrepareResult(accepted=True, model_parameters=5, model_experts=0, corpus_documents=9))
+    assert p.wanted(dense, ACCEPTED)[2] == "Model: 5 parameters. Corpus: 9 documents."
     left_out = {"near_duplicate": 3, "unreadable": 1}
     fewer = with_result(
         PrepareResult(accepted=True, model_parameters=5, model_experts=8, corpus_documents=9, corpus_left_out=left_out)

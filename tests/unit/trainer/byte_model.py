@@ -67,7 +67,9 @@ def write_weights(folder: Path, version: int = 0) -> None:
     import numpy as np
     from safetensors.numpy import save_file
 
-    from spade_trainer.models.qwen3_moe import shape_of, tensor_names
+    from spade_trainer.models.registry import family_of
 
-    names = tensor_names(shape_of(json.loads((folder / "config.json").read_text())))
+    config = json.loads((folder / "config.json").read_text())
+    family = family_of(config)
+    names = family.tensor_names(family.shape_of(config))
     save_file({name: np.full(2, version, dtype=np.float32) for name in names}, folder / "model.safetensors")

@@ -47,8 +47,11 @@ def start(*, local_rank: int, collective_seconds: float, command_seconds: float)
     return Backend(device=device, fused=fused, control=control)
 
 
-def layer_modules(layers: int, experts: int, *, fused: bool) -> Any:
-    """Megatron's module specification of a transformer block: Transformer Engine's modules, or plain torch."""
+def layer_modules(layers: int, experts: int | None, *, fused: bool) -> Any:
+    """Megatron's module specification of a transformer block: Transformer Engine's modules, or plain torch.
+
+    experts: of each layer; None for dense layers.
+    """
     from megatron.core.models.gpt import gpt_layer_specs
     from megatron.core.transformer.transformer_block import TransformerBlockSubmodules
 

@@ -60,9 +60,6 @@ def start_parallel(parallelism: ParallelismConfig, *, ranks: int, seed: int) -> 
             raise InvalidInput(
                 f"spec.learner.parallelism.{name}", "sizes above 1 are not supported by this version of the learner"
             )
-    if parallelism.tensor > 1 and parallelism.expert == 1:
-        # Megatron takes the gradients of experts as complete on each rank then, although each saw a part of the tokens.
-        raise InvalidInput("spec.learner.parallelism.expert", "tensor parallelism needs expert parallelism above 1")
     parallel_state.initialize_model_parallel(
         tensor_model_parallel_size=parallelism.tensor,
         expert_model_parallel_size=parallelism.expert,
@@ -82,10 +79,11 @@ def build(folder: Path, parallelism: ParallelismConfig, backend: Backend, *, dty
     config = hf_io.read_config(folder)
     family = registry.family_of(config)
     shape = family.shape_of(config)
+    family.check_layout(shape, parallelism)
     transformer = family.transformer_config(shape, parallelism, dtype=dtype, fused=backend.fused)
     module = GPTModel(
         config=transformer,
-        transformer_layer_spec=layer_modules(shape.num_hidden_layers, shape.num_experts, fused=backend.fused),
+        transformer_layer_spec=layer_modules(shape.num_hidden_layers, transformer.num_moe_experts, fused=backend.fused),
         vocab_size=shape.vocab_size,
         max_sequence_length=shape.max_position_embeddings,
         position_embedding_type="rope",
@@ -113,13 +111,17 @@ def load_weights(network: Network, folder: Path, *, exact: bool) -> None:
     """Fill a model from Hugging Face's files, one tensor at a time.
 
     exact: refuse files of another type than the model's, so that nothing is rounded on the way in.
-    Raises InvalidInput if a tensor is missing, left over, or of another shape.
+    Raises InvalidInput if a tensor is missing, left over, of another shape, or a copy that differs from its original.
     """
     rank, size = parallel_state.get_tensor_model_parallel_rank(), network.parallelism.tensor
     with hf_io.open_tensors(folder) as tensors:
-        extra = tensors.names - set(network.family.tensor_names(network.shape))
+        copies = network.family.copies(network.shape)
+        extra = tensors.names - set(network.family.tensor_names(network.shape)) - set(copies)
         if extra:
             raise InvalidInput(str(folder), f"tensors that the architecture does not have: {sorted(extra)[:4]}")
+        for copy in set(copies) & tensors.names:
+            if not torch.equal(tensors.read(copy), tensors.read(copies[copy])):
+                raise InvalidInput(str(folder), f"{copy} is not {copies[copy]}, to which config.json ties it")
         for binding, parameter in network.parameters():
             parts = [tensors.read(name) for name in binding.tensors]
             wrong = [name for name, part in zip(binding.tensors, parts, strict=True) if part.dtype != parameter.dtype]

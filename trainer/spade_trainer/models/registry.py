@@ -5,9 +5,9 @@ from types import ModuleType
 from typing import Any
 
 from spade_contracts.errors import InvalidInput
-from spade_trainer.models import qwen3_moe
+from spade_trainer.models import qwen3, qwen3_moe
 
-FAMILIES: Mapping[str, ModuleType] = {qwen3_moe.ARCHITECTURE: qwen3_moe}
+FAMILIES: Mapping[str, ModuleType] = {family.ARCHITECTURE: family for family in (qwen3, qwen3_moe)}
 
 
 def family_of(config: Mapping[str, Any]) -> ModuleType:

@@ -81,9 +81,9 @@ def checked_model(uri: str, method: MethodConfig) -> tuple[Path, ModelFigures]:
 def check_model(folder: Path, method: MethodConfig) -> ModelFigures:
     """Check everything that can be seen without loading the model; returns its number of experts, parameters unknown.
 
-    Raises Refused: not a mixture of experts, a family or layout that is not supported, a chat template that cannot be
-    appended to, tensors missing, episodes longer than the model reads or shorter than their first message, or thinking
-    that the model cannot be told of.
+    Raises Refused: expert parallelism without experts, a family or layout that is not supported, a chat template that
+    cannot be appended to, tensors missing, episodes longer than the model reads or shorter than their first message, or
+    thinking that the model cannot be told of.
     """
     config = read_config(folder)
     experts = next((int(config[key]) for key in EXPERT_KEYS if config.get(key)), 0)

@@ -95,21 +95,43 @@ def edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 
 
+def make_dense(model: Path) -> None:
+    edit(model / "config.json", architectures=["Qwen3ForCausalLM"], num_experts=None)
+    write_weights(model)
+
+
 @pytest.mark.parametrize(
     ("patch", "reason", "said"),
     [
         ({"learner": {"ranks": 2, "parallelism": {"expert": 2}}}, "ModelNotMoe", "no experts"),
-        ({}, "ModelUnsupported", "Qwen3ForCausalLM"),
+        ({"learner": {"ranks": 4, "parallelism": {"tensor": 4}}}, "ModelUnsupported", "not divisible by 4"),
     ],
 )
-def test_a_dense_model_is_refused(
+def test_a_dense_model_is_refused_with_a_layout_that_does_not_fit_it(
     tmp_path: Path, model: Path, corpus: Path, patch: dict[str, Any], reason: str, said: str
 ) -> None:
-    edit(model / "config.json", architectures=["Qwen3ForCausalLM"], num_experts=None)
+    make_dense(model)
     result = prepare(task(tmp_path, model, settings(corpus, **patch)))
     assert (result.accepted, result.reason) == (False, reason)
     assert said in result.message
     assert not (tmp_path / "storage/run.json").exists()
+
+
+def test_a_dense_model_is_accepted_also_with_tensor_parallelism(tmp_path: Path, model: Path, corpus: Path) -> None:
+    make_dense(model)
+    edit(model / "config.json", vocab_size=272)
+    patch = {"learner": {"ranks": 2, "parallelism": {"tensor": 2}}}
+    result = prepare(task(tmp_path, model, settings(corpus, **patch)))
+    assert (result.accepted, result.model_experts) == (True, 0)
+
+
+def test_tensor_parallelism_of_a_mixture_of_experts_wants_expert_parallelism(
+    tmp_path: Path, model: Path, corpus: Path
+) -> None:
+    patch = {"learner": {"ranks": 2, "parallelism": {"tensor": 2}}}
+    result = prepare(task(tmp_path, model, settings(corpus, **patch)))
+    assert (result.accepted, result.reason) == (False, "ModelUnsupported")
+    assert "parallelism.expert" in result.message
 
 
 def test_experts_that_do_not_divide_are_refused(tmp_path: Path, model: Path, corpus: Path) -> None:
