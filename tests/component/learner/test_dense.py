@@ -94,11 +94,25 @@ def test_expert_parallelism_is_refused(model: str) -> None:
     assert on_ranks(2, "refused_layout", model, {"expert": 2}) == ["spec.learner.parallelism.expert"] * 2
 
 
-@pytest.mark.parametrize("equal", [True, False])
-def test_a_head_beside_tied_embeddings_is_read_if_it_is_them(tmp_path: Path, equal: bool) -> None:
-    folder = tmp_path / "policy"
+def with_head(folder: Path, factor: float) -> Path:
+    """A model with tied embeddings whose file holds them a second time, times a factor."""
     save_random_dense_model(folder, tied=True)
     tensors = load_file(folder / "model.safetensors")
-    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"] * (1 if equal else 2)
+    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"] * factor
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    assert on_ranks(1, "refused_layout", str(folder), {}) == ["" if equal else str(folder)]
+    return folder
+
+
+@pytest.mark.parametrize(("ranks", "layout"), [(1, {}), (2, TENSOR)], ids=["one", "two"])
+def test_a_copy_of_tied_embeddings_is_in_the_export_as_it_was_in_the_import(
+    tmp_path: Path, ranks: int, layout: dict[str, int]
+) -> None:
+    folder = with_head(tmp_path / "policy", 1.0)
+    on_ranks(ranks, "export_unchanged", str(folder), layout, str(tmp_path / "out"))
+    ours, theirs = describe(tmp_path / "out", 0), describe(folder, 0)
+    assert (ours.tensors_sha256, ours.parameters) == (theirs.tensors_sha256, theirs.parameters)
+
+
+def test_a_head_that_is_not_the_embeddings_it_is_tied_to_is_refused(tmp_path: Path) -> None:
+    folder = str(with_head(tmp_path / "policy", 2.0))
+    assert on_ranks(1, "refused_layout", folder, {}) == [folder]

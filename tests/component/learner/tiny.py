@@ -11,7 +11,10 @@ VOCABULARY = 512
 def save_random_model(
     folder: Path, *, seed: int = 0, dtype: torch.dtype = torch.bfloat16, spread: float = 0.08
 ) -> None:
-    """Write a random mixture of experts. `spread` is the standard deviation of its weights: large enough for visible differences."""
+    """Write a random mixture of experts.
+
+    `spread` is the standard deviation of its weights: large enough for visible differences.
+    """
     torch.manual_seed(seed)
     config = Qwen3MoeConfig(
         vocab_size=VOCABULARY,

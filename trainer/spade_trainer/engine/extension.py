@@ -50,6 +50,7 @@ class PolicyExtension:
 
             prepare_experts(model)
             worker.reload_weights(weights_iterator=iterate())
+            renew_tied_head(model)
             read_back = sum(confirm(model, name, tensor) for name, tensor in handed.items())
         worker.spade_canary_loaded = canary_parameter(model).detach().clone()
         return {"sha256": digest.hexdigest(), "tensors": len(wanted), "read_back": read_back}
@@ -123,6 +124,24 @@ def prepare_experts(model: Any) -> None:
         method: Any = getattr(module, "quant_method", None)
         if getattr(method, "moe_kernel", None) is not None:
             method.moe_kernel = None
+
+
+def renew_tied_head(model: Any) -> None:
+    """Lay a head that shares the embedding's weight out anew on CPU, after a reload.
+
+    There, the head's kernel holds a packed copy of the weight. A reload processes the embedding only (a limitation that
+    vLLM documents for tied parameters), and the head would go on with the old copy without an error. On GPU the head
+    reads the shared weight.
+    """
+    from vllm.platforms import current_platform
+
+    if not current_platform.is_cpu():
+        return
+    head, embedding = getattr(model, "lm_head", None), getattr(model.model, "embed_tokens", None)
+    if head is None or embedding is None or head is embedding:
+        return
+    if head.weight.data_ptr() == embedding.weight.data_ptr():
+        head.quant_method.process_weights_after_loading(head)
 
 
 def readable_parameters(model: Any) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """A network's weights as Hugging Face tensors on rank 0, one at a time, whatever the layout."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,33 @@ from spade_trainer.models import hf_io
 def export(network: Network, companions: Path, folder: Path, control: Any) -> None:
     """Write a policy's files (no manifest) into a folder. Called on all ranks; only rank 0 writes.
 
-    companions: folder of the policy whose configuration and tokenizer are copied. control: a gloo group of all ranks.
+    companions: folder of the policy whose configuration and tokenizer are copied, and whose tensors have the names that
+    are written. control: a gloo group of all ranks.
     """
+    copies = _copies(network, companions, control)
     if dist.get_rank() == 0:
         hf_io.copy_companions(companions, folder)
-        hf_io.write_tensors(folder, _on_rank_zero(network, control), total_bytes=_total_bytes(network))
+        hf_io.write_tensors(folder, _on_rank_zero(network, copies, control), total_bytes=_total_bytes(network, copies))
     else:
-        for _ in _on_rank_zero(network, control):
+        for _ in _on_rank_zero(network, copies, control):
             pass
 
 
-def _on_rank_zero(network: Network, control: Any) -> Iterator[tuple[str, torch.Tensor]]:
+def _copies(network: Network, companions: Path, control: Any) -> dict[str, str]:
+    """Copies of other tensors that the companions' files hold, as rank 0 sees them: name → the original's name.
+
+    Exports repeat them, because an engine refuses a policy with other tensors than the one it booted with.
+    """
+    found: dict[str, str] = {}
+    if dist.get_rank() == 0:
+        with hf_io.open_tensors(companions) as tensors:
+            known = network.family.copies(network.shape)
+            found = {name: original for name, original in known.items() if name in tensors.names}
+    agreed: dict[str, str] = json.loads(broadcast_text(json.dumps(found), control))
+    return agreed
+
+
+def _on_rank_zero(network: Network, copies: Mapping[str, str], control: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """(Hugging Face name, tensor) in sorted order on rank 0; other ranks send what they hold and get nothing.
 
     Every tensor has one sender for each tensor-parallel part: the ranks that share rank 0's tensor-parallel group for
@@ -38,17 +54,19 @@ def _on_rank_zero(network: Network, control: Any) -> Iterator[tuple[str, torch.T
     catalogue = _catalogue(network)
     senders = _senders(control)
     rank = dist.get_rank()
-    for name in network.family.tensor_names(network.shape):
-        binding, index = catalogue[name]
+    for name in sorted((*network.family.tensor_names(network.shape), *copies)):
+        source = copies.get(name, name)
+        binding, index = catalogue[source]
         if binding.expert is None:
             holders = senders["tensor"] if binding.cut.value != "whole" else senders["tensor"][:1]
         else:
             local = network.shape.num_experts // network.parallelism.expert
             holders = [senders["expert"][binding.expert // local]]
         if rank == 0:
-            yield name, _receive(network, (binding, index), holders, mine)
+            tensor = _receive(network, (binding, index), holders, mine)
+            yield name, tensor if source == name else tensor.clone()  # files must not share memory
         elif rank in holders:
-            dist.send(mine[name][1].detach().contiguous(), dst=0)
+            dist.send(mine[source][1].detach().contiguous(), dst=0)
 
 
 def _receive(network: Network, wanted: tuple[Any, int], holders: list[int], mine: dict[str, Any]) -> torch.Tensor:
@@ -95,10 +113,11 @@ def _senders(control: Any) -> dict[str, list[int]]:
     return known
 
 
-def _total_bytes(network: Network) -> int:
+def _total_bytes(network: Network, copies: Mapping[str, str]) -> int:
     """Bytes of all tensors of the policy in bf16."""
     sizes = 0
     for binding, parameter in network.parameters():
-        copies = 1 if binding.cut.value == "whole" else network.parallelism.tensor
-        sizes += parameter.numel() * copies * (network.parallelism.expert if binding.expert is not None else 1)
+        parts = 1 if binding.cut.value == "whole" else network.parallelism.tensor
+        times = 1 + sum(original in binding.tensors for original in copies.values())
+        sizes += parameter.numel() * parts * times * (network.parallelism.expert if binding.expert is not None else 1)
     return sizes * torch.bfloat16.itemsize
