@@ -21,7 +21,7 @@ def env_batch(run: Run, cycle: int, policy_version: int, topup: int | None = Non
             "EnvBatch",
             env_batch_name(run.name, cycle, topup),
             run.owner,
-            labels=run_labels(run.owner, **_labels(spec)),
+            labels=run_labels(run.owner, None, **_labels(spec)),
             parent=run.owner.parent,
             body={"spec": spec.model_dump(mode="json", exclude_none=True)},
         )
