@@ -16,6 +16,7 @@ from spade_operator.children.names import env_batch_name
 from spade_operator.children.owner import Parent
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, keys_of, run_key
+from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
 from spade_operator.reconcile.figures import finished_rollout
 from spade_operator.reconcile.history import history
@@ -120,8 +121,11 @@ def test_top_up_without_an_accepted_program_is_complete() -> None:
 
 def test_top_up_that_failed_fails_the_run_and_is_made_anew_by_a_retry() -> None:
     failed = p.batch(0, "Failed", topup=1, reason=Reason.JOB_FAILED, message="3 Jobs failed")
-    step = rollout(p.at_work(1, run=a_run(1, 4), batches=[failed]), p.NOW)
-    assert (step.phase, step.blocks) == (Phase.FAILED, True)
+    status = decide(p.at_work(1, run=a_run(1, 4), batches=[failed]), p.NOW).status
+    assert status.phase is Phase.FAILED
+    again = p.run_record(status, retry=1, switches={"missingPrograms": "ToppedUp"})
+    actions = decide(p.at_work(1, run=again, batches=[failed]), p.NOW).actions
+    assert failed in [action.record for action in actions if isinstance(action, Remove)]
 
 
 def test_task_and_labels_of_a_top_up_name_its_rollout_and_no_plays() -> None:
