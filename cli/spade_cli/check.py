@@ -1,5 +1,6 @@
 """`spade check FILE`: what the operator would say of a SpadeRun, and the settings it would run with."""
 
+import json
 import re
 from typing import Any
 
@@ -29,9 +30,21 @@ def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
         remedy = f"Use a name that does not end in {BATCH_FAMILY_SUFFIX}."
         raise InvalidInput("metadata.name", f"{name!r} is kept for the pods of a stand-alone EnvBatch.", remedy=remedy)
     try:
-        return SpadeRunSpec.model_validate(document.get("spec", {}))
+        sent = _as_sent(document.get("spec", {}))
+        return SpadeRunSpec.model_validate_json(sent, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
         raise _all_wrong(error) from error
+
+
+def _as_sent(spec: object) -> str:
+    """A spec as the API server gets it, whose schema knows camelCase names alone and takes no text for a number.
+
+    Raises InvalidInput for what JSON cannot say, such as a date or an object within itself.
+    """
+    try:
+        return json.dumps(spec)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("spec", f"is nothing that JSON can say: {error}") from error
 
 
 def _all_wrong(error: ValidationError) -> InvalidInput:

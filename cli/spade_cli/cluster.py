@@ -105,6 +105,8 @@ def read_document(path: str) -> dict[str, Any]:
         raise InvalidInput(path, str(error.strerror)) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidInput(path, f"is not YAML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput(path, "is nested too deeply") from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise InvalidInput(path, f"holds {len(documents)} documents; write exactly one object")
     document: dict[str, Any] = documents[0]

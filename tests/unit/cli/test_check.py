@@ -33,6 +33,12 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
     ("line", "where", "says"),
     [
         ("  environments: {perCyle: 6}\n", "spec.environments.perCyle", "not permitted"),
+        ("  environments: {per_cycle: 6}\n", "spec.environments.per_cycle", "not permitted"),
+        ("  environments: {perCycle: '6'}\n", "spec.environments.perCycle", "valid integer"),
+        ("  environments: {perCycle: true}\n", "spec.environments.perCycle", "valid integer"),
+        ("  rewards: {regretScale: '0.1'}\n", "spec.rewards.regretScale", "valid number"),
+        ("  rewards: {regretFloor: 'yes'}\n", "spec.rewards.regretFloor", "valid boolean"),
+        ("  seed: 2026-01-01\n", "spec", "nothing that JSON can say"),
         ("  environments: {activeSkills: 9}\n", "spec", "name more skills or lower it"),
         ("  learner: {ranksPerNode: 3, parallelism: {expert: 2}}\n", "spec.learner", "multiple of it"),
         ("  play: {sampling: {topP: 0.9}}\n", "spec", "cannot renormalise"),
@@ -216,3 +222,8 @@ def test_cluster_is_looked_at_when_one_answers(
     rest = result.output.partition("learner ranks.\n")[2]
     assert rest.startswith(says)
     assert bool(rest) == bool(says)
+
+
+def test_a_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is nested too deeply"):
+        read_document(written(tmp_path, "[" * 100_000))

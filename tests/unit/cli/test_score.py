@@ -43,3 +43,13 @@ def test_both_commands_score_without_torch_and_end_with_2_on_a_wrong_file(progra
     assert [row["advantage"] for row in json.loads(good.stdout)["environments"]] == pytest.approx([8, 0, -16, 8])
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "$.environments[0].id: Input should be a valid string" in wrong.stderr.replace("\n", " ")
+
+
+def test_a_reader_that_goes_away_is_told_nothing() -> None:
+    command = [sys.executable, "-m", "spade_trainer.rewards", str(EXAMPLES / "blend.json")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        told = running.stderr.read()
+        assert (running.wait(timeout=120), told) == (1, "")

@@ -1,6 +1,7 @@
 """`python -m spade_trainer.rewards [--batch | --loss] FILE`: `spade score` where the command line is not installed."""
 
 import argparse
+import os
 import sys
 
 from spade_contracts.errors import SpadeError
@@ -18,10 +19,13 @@ def main() -> None:
     kind.add_argument("--loss", action="store_const", dest="kind", const=Kind.LOSS, help="the file has losses")
     arguments = parser.parse_args()
     try:
-        print(scored_file(arguments.kind or Kind.WINDOW, arguments.file))
+        print(scored_file(arguments.kind or Kind.WINDOW, arguments.file), flush=True)
     except SpadeError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from error
+    except BrokenPipeError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail again at exit
+        raise SystemExit(1) from error
 
 
 if __name__ == "__main__":

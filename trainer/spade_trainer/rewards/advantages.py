@@ -58,12 +58,14 @@ def designer_advantages(rewards: ArrayLike, skills: Sequence[str], scale: float)
     environment gets 0. Raises ShapeMismatch and NotFinite. Source: method.md §5.5; V10, V15.
     """
     values = _finite(rewards)
-    names = np.asarray(skills)
-    if values.shape != names.shape:
-        raise ShapeMismatch(f"{values.shape[0]} rewards, but {names.shape[0]} skills")
+    if values.shape != (len(skills),):
+        raise ShapeMismatch(f"{values.shape[0]} rewards, but {len(skills)} skills")
     centred = values.copy()
-    for name in set(skills):
-        centred[names == name] -= values[names == name].mean()
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(skills):
+        places.setdefault(name, []).append(at)
+    for own in places.values():
+        centred[own] -= values[own].mean()
     return centred * scale
 
 

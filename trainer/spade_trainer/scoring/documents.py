@@ -1,5 +1,6 @@
 """What `spade score` reads. Field names are camelCase in JSON; unknown ones are refused."""
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,11 @@ from spade_contracts.config.partial import partial
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, le=1e9)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+Ratio = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e9)]
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=256)]
 Flag = Annotated[bool, Field(strict=True)]
+OFFSET = re.compile(r"0|[1-9][0-9]{0,8}")
+"""One spelling for each offset, so that none is there twice."""
 ONE, MANY, KEYED = "~one", "~many", "~keyed"
 """Names of the forms that a value may have; no JSON path shows them (reading.py)."""
 
@@ -146,9 +150,11 @@ class EnvironmentInput(Document):
         if self.hinted and self.hint_return is not None:
             raise ValueError("has both hinted and hintReturn; write one of them")
         if isinstance(self.unhinted, dict):
-            wrong = [key for key in self.unhinted if not (key.isascii() and key.isdigit())]
+            wrong = [key for key in self.unhinted if not OFFSET.fullmatch(key)]
             if wrong:
-                raise ValueError(f"unhinted has the offset {wrong[0]!r}; write whole numbers from 0")
+                raise ValueError(
+                    f"unhinted has the offset {wrong[0]!r}; write whole numbers from 0, without leading zeros"
+                )
         return self
 
 
@@ -265,7 +271,7 @@ class SampleInput(Document):
     """By the reference policy. Without it there is no KL term."""
     old: tuple[Number, ...] | None = None
     """By the policy before this step. Default: the learner's, so that every ratio is 1."""
-    ratios: tuple[Number, ...] | None = None
+    ratios: tuple[Ratio, ...] | None = None
     """New over old probability, in place of `old`."""
     values: tuple[Number, ...] | None = None
     """Losses of tokens to be reduced as they are, in place of all log-probabilities."""

@@ -47,8 +47,8 @@ def score_loss(document: LossInput) -> dict[str, Any]:
     config = method.learner.loss
     with np.errstate(over="ignore"):  # what becomes infinite is refused when it is printed
         terms = [_terms(at, one, config) for at, one in enumerate(document.samples)]
-    groups = [one.group if one.group is not None else f"[{at}]" for at, one in enumerate(document.samples)]
-    trained: Counter[str] = Counter()
+    groups = [(one.group, -1) if one.group is not None else ("", at) for at, one in enumerate(document.samples)]
+    trained: Counter[tuple[str, int]] = Counter()
     for group, one in zip(groups, terms, strict=True):
         trained[group] += int(one.mask.sum())
     denominators = [
@@ -56,17 +56,15 @@ def score_loss(document: LossInput) -> dict[str, Any]:
         for group, one in zip(groups, document.samples, strict=True)
     ]
     batch = document.batch_denominator or batch_denominator(method, len(set(groups)))
-    reduced = [
-        (sample_mean(one.weighted, one.mask, below), 0.0 if one.kl is None else sample_mean(one.kl, one.mask, below))
-        for one, below in zip(terms, denominators, strict=True)
-    ]
+    with np.errstate(over="ignore"):
+        reduced = [_reduced(one, below) for one, below in zip(terms, denominators, strict=True)]
     policy, kl = sum(one for one, _ in reduced), sum(one for _, one in reduced)
     return {
         "profile": document.profile.value,
         "samples": [
             {
                 "id": one.id if one.id is not None else f"[{at}]",
-                "group": groups[at],
+                "group": one.group if one.group is not None else f"[{at}]",
                 "tokens": _by_token(terms[at]),
                 "trainedTokens": int(terms[at].mask.sum()),
                 "denominator": denominators[at],
@@ -103,6 +101,12 @@ def _terms(at: int, one: SampleInput, config: LossConfig) -> _Terms:
     raw, weight, cut = truncated_importance(train, rollout, config.importance_low, config.importance_high)
     kl = None if one.reference is None else kl_penalty(train, np.asarray(one.reference, dtype=np.float64))
     return _Terms(ratios, clipped, raw, weight, cut, policy, policy * weight, kl, mask)
+
+
+def _reduced(one: _Terms, denominator: float) -> tuple[float, float]:
+    """Policy loss and penalty of one sample over its denominator."""
+    kl = 0.0 if one.kl is None else sample_mean(one.kl, one.mask, denominator)
+    return sample_mean(one.weighted, one.mask, denominator), kl
 
 
 def _length(at: int, one: SampleInput) -> int:

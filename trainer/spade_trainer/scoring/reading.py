@@ -1,8 +1,9 @@
 """From JSON text to a checked document, and from a document to settings; what is wrong is told with its path."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
@@ -21,7 +22,7 @@ FORMS = frozenset({ONE, MANY, KEYED})
 def read(text: str, model: type[M]) -> M:
     """The document. Raises InvalidInput that names the JSON path of the first wrong value."""
     try:
-        content = json.loads(text, parse_constant=_refused)
+        content = json.loads(text, parse_constant=_refused, object_pairs_hook=_once)
     except RecursionError as error:
         raise InvalidInput(ROOT, "is nested too deeply") from error
     except ValueError as error:
@@ -58,7 +59,12 @@ def require_unique(where: str, names: Iterable[str]) -> None:
 def path_of(parts: Sequence[int | str]) -> str:
     """A place in a document as a JSON path: `$.environments[2].unhinted`."""
     shown = (part for part in parts if part not in FORMS)
-    return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in shown)
+    return ROOT + "".join(f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in shown)
+
+
+def _printable(name: str) -> str:
+    """A name of the file as it is; in quotes and escaped where it would break the line or speak to a terminal."""
+    return name if name.isprintable() else json.dumps(name)
 
 
 def _wrong(error: ValidationError) -> InvalidInput:
@@ -68,6 +74,15 @@ def _wrong(error: ValidationError) -> InvalidInput:
     (where, message), *others = told
     also = "; ".join(f"{path}: {text}" for path, text in others[:MAX_TOLD])
     return InvalidInput(where, message, remedy=f"Also wrong: {also}." if also else "")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object each of whose names is there once; of two values of one name nobody knows which is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the name {json.dumps(twice)} is there twice in one object")
+    return found
 
 
 def _refused(constant: str) -> float:

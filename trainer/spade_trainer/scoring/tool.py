@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spade_contracts.errors import InvalidInput
+from spade_trainer.rewards.advantages import NotFinite
 from spade_trainer.scoring.batch import score_batch
 from spade_trainer.scoring.documents import BatchInput, LossInput, WindowInput
 from spade_trainer.scoring.loss import score_loss
@@ -35,18 +36,29 @@ SCORED: Mapping[Kind, Callable[[str], dict[str, Any]]] = {
 
 def scored(kind: Kind, text: str) -> str:
     """The scores of a document as JSON text. Raises InvalidInput with the JSON path of what is wrong."""
-    figures = SCORED[kind](text)
+    try:
+        return _printed(SCORED[kind](text))
+    except NotFinite as error:
+        remedy = (
+            "Look for log-probabilities that are far apart."
+            if kind is Kind.LOSS
+            else "Look for scales close to 0, and for returns that are very large."
+        )
+        raise InvalidInput("$", "leads to a figure that is infinite or no number", remedy=remedy) from error
+
+
+def _printed(figures: dict[str, Any]) -> str:
+    """Figures as JSON text. Raises NotFinite, because JSON has no infinity."""
     try:
         return json.dumps(figures, indent=1, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        remedy = "Look for log-probabilities that are far apart."
-        raise InvalidInput("$", "leads to a figure that is infinite or no number", remedy=remedy) from error
+        raise NotFinite(str(error)) from error
 
 
 def scored_file(kind: Kind, file: str) -> str:
     """The scores of a file, or of standard input for `-`. Raises InvalidInput."""
     try:
-        content = sys.stdin.buffer.read(MAX_BYTES + 1) if file == STANDARD_INPUT else _content(Path(file))
+        content = _standard_input() if file == STANDARD_INPUT else _content(Path(file))
     except OSError as error:
         raise InvalidInput(file, f"cannot be read: {error.strerror}") from error
     if len(content) > MAX_BYTES:
@@ -56,6 +68,13 @@ def scored_file(kind: Kind, file: str) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(file, "is no UTF-8 text") from error
     return scored(kind, text)
+
+
+def _standard_input() -> bytes:
+    """At most one byte more than may be. Raises InvalidInput if it is closed."""
+    if sys.stdin is None:
+        raise InvalidInput(STANDARD_INPUT, "standard input is closed")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
 def _content(path: Path) -> bytes:

@@ -35,7 +35,13 @@ def score_window(document: WindowInput) -> dict[str, Any]:
     values = {at: rewards[at].value or 0.0 for at in trained}
     credit = designer_advantages(list(values.values()), [groups[at] for at in trained], scale).tolist()
     advantages = dict(zip(trained, credit, strict=True))
-    means = {groups[at]: mean([values[other] for other in trained if groups[other] == groups[at]]) for at in trained}
+    by_group: dict[str, list[float]] = {}
+    for at, value in values.items():
+        by_group.setdefault(groups[at], []).append(value)
+    means = {group: mean(own) for group, own in by_group.items()}
+    by_skill: dict[str, list[Window]] = {skill: [] for skill in sorted(trackers)}
+    for skill, window in skilled:
+        by_skill[skill].append(window)
     return {
         "profile": document.profile.value,
         "variant": method.rewards.variant.value,
@@ -53,7 +59,7 @@ def score_window(document: WindowInput) -> dict[str, Any]:
             }
             for at, one in enumerate(document.environments)
         ],
-        "skills": {skill: _skill(skill, skilled, trackers[skill], method) for skill in sorted(trackers)},
+        "skills": {skill: _skill(own, trackers[skill], method) for skill, own in by_skill.items()},
         "difficulty": _difficulty(windows),
         "fractions": _fractions(rewards, method),
     }
@@ -142,11 +148,8 @@ def _signals(window: Window, reward: Reward, method: MethodConfig) -> dict[str, 
     }
 
 
-def _skill(
-    skill: str, skilled: list[tuple[str, Window]], tracker: Tracker, method: MethodConfig
-) -> dict[str, float | int | None]:
-    """Moving averages of one skill, this window included."""
-    own = [window for name, window in skilled if name == skill]
+def _skill(own: list[Window], tracker: Tracker, method: MethodConfig) -> dict[str, float | int | None]:
+    """Moving averages of one skill with these environments, this window included."""
     returns = [value for window in own for value in window.returns]
     signed = signed_potential(tracker, method.rewards.learning_potential)
     return {

@@ -23,6 +23,24 @@ PAPER = {"profile": "Paper", "environments": [], "samples": []}
         (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": [[true]]}]}', "$.environments[0].unhinted[0][0]", ""),
         (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": 3}]}', "$.environments[0].unhinted", "is neither"),
         (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": {"-1": []}}]}', "$.environments[0]", "whole numbers"),
+        (Kind.WINDOW, '{"environments": [{"id": "a", "unhinted": {"00": []}}]}', "$.environments[0]", "leading zeros"),
+        (
+            Kind.WINDOW,
+            f'{{"environments": [{{"id": "a", "unhinted": {{"{"9" * 5000}": []}}}}]}}',
+            "$.environments[0]",
+            "",
+        ),
+        (Kind.WINDOW, '{"environments": [], "environments": []}', "$", 'the name "environments" is there twice'),
+        (Kind.WINDOW, '{"environments": [], "a\\nb\\u001b": 1}', '$."a\\nb\\u001b"', "not permitted"),
+        (
+            Kind.WINDOW,
+            '{"environments": [{"id": "a", "unhinted": [[1e9]], "hinted": [0]}], "settings": {"rewards": '
+            '{"regretFloor": false, "regretScale": 1e-320, "negativeBlends": "Trained"}}}',
+            "$",
+            "scales close to 0",
+        ),
+        (Kind.LOSS, '{"samples": [{"ratios": [-1]}]}', "$.samples[0].ratios[0]", "greater than or equal to 0"),
+        (Kind.LOSS, '{"samples": [{"train": [0], "advantage": 1, "denominator": 5e-324}]}', "$", "infinite"),
         (Kind.WINDOW, '{"environments": [{"id": "a", "hinted": [1], "hintReturn": 1}]}', "$.environments[0]", "one of"),
         (Kind.WINDOW, '{"environments": [{"id": "a", "hintReturn": 1}]}', "$.environments[0].hintReturn", "be paired"),
         (Kind.WINDOW, '{"environments": [{"id": "a"}, {"id": "a"}]}', "$.environments[1].id", "there twice"),
@@ -90,6 +108,19 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"/nowhere\.json: cannot be read"):
         scored_file(Kind.WINDOW, "/nowhere.json")
+
+
+def test_standard_input_that_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InvalidInput, match="standard input is closed"):
+        scored_file(Kind.WINDOW, "-")
+
+
+def test_no_name_of_a_group_is_that_of_a_sample_without_one() -> None:
+    samples = [{"values": [1, 1], "group": "[1]"}, {"values": [1]}]
+    found = json.loads(scored(Kind.LOSS, json.dumps({"samples": samples})))
+    assert [sample["denominator"] for sample in found["samples"]] == [2, 1]
+    assert found["batchDenominator"] == 2
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
