@@ -22,6 +22,7 @@ def test_only_a_tied_head_on_cpu_is_laid_out_anew(
     monkeypatch: pytest.MonkeyPatch, cpu: bool, tied: bool, wanted: int
 ) -> None:
     platforms = SimpleNamespace(current_platform=SimpleNamespace(is_cpu=lambda: cpu))
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(platforms=platforms))
     monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
     embedding, renewed = torch.ones(4, 2), []
     made = model(embedding if tied else torch.ones(4, 2), embedding, renewed)
@@ -31,5 +32,6 @@ def test_only_a_tied_head_on_cpu_is_laid_out_anew(
 
 def test_a_part_of_a_model_without_head_or_embedding_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     platforms = SimpleNamespace(current_platform=SimpleNamespace(is_cpu=lambda: True))
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(platforms=platforms))
     monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
     renew_tied_head(SimpleNamespace(model=SimpleNamespace()))
