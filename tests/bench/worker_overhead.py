@@ -117,7 +117,7 @@ def table(chat: Chat, shape: Shape) -> Table:
         yield ScriptedEnvironment(shape.turns)
 
     play = {"plays_per_environment": PLAYS, "hinted_plays": 0, "context_tokens": CONTEXT_TOKENS}
-    method = resolve(Profile.PAPER, {"play": play})
+    method = resolve(Profile.PAPER, {"environments": {"per_cycle": ENVIRONMENTS}, "play": play})
     return Table(method, 0, chat, generate, open_session)
 
 

@@ -25,6 +25,7 @@ METHOD: MethodConfig = resolve(
     {
         "environments": {"per_cycle": ENVIRONMENTS, "cycle_length": LENGTH},
         "play": {"plays_per_environment": PLAYS, "hinted_plays": 0, "context_tokens": TOKENS},
+        "switches": {"surplus_samples": "Kept"},
     },
 )
 RUN = run_manifest(METHOD)
