@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from spade_cli.check import checked_spec, resolved
 from spade_contracts.config.method import Profile
@@ -101,8 +102,7 @@ def _leaves(value: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, 
 
 def _written(path: Path) -> str:
     """A path as users write it."""
-    first, *others = ".".join(path).split("_")
-    return first + "".join(word[:1].upper() + word[1:] for word in others)
+    return ".".join(map(to_camel, path))
 
 
 def _text(value: Any) -> str:

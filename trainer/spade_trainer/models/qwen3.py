@@ -39,8 +39,7 @@ def bindings(shape: Shape, parallelism: ParallelismConfig, expert_rank: int, *, 
     Raises InvalidInput if the layout does not divide the model.
     """
     check_layout(shape, parallelism)
-    each = (_layer(layer, fused) for layer in range(shape.num_hidden_layers))
-    return layers.around(shape, (binding for layer in each for binding in layer))
+    return layers.around(shape, lambda layer: _layer(layer, fused))
 
 
 def _layer(layer: int, fused: bool) -> Iterator[Binding]:

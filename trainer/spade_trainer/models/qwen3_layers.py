@@ -4,7 +4,7 @@ Everything but `transformer_settings` works without torch. Tensors pass through 
 time; layouts are those of field-rl.md C4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -145,9 +145,11 @@ def attention(layer: int, *, fused: bool) -> Iterator[Binding]:
     yield Binding(f"{mc}{part}linear_proj.weight", (f"{hf}self_attn.o_proj.weight",), cut=Cut.COLUMNS)
 
 
-def around(shape: Shape, layers: Iterator[Binding]) -> list[Binding]:
-    """All parameters of one rank, in Megatron's order: those of the layers between embedding, last norm and head."""
-    result = [Binding("embedding.word_embeddings.weight", (EMBEDDING,), cut=Cut.ROWS), *layers]
+def around(shape: Shape, layer: Callable[[int], Iterator[Binding]]) -> list[Binding]:
+    """All parameters of one rank, in Megatron's order: those of each layer between embedding, last norm and head."""
+    result = [Binding("embedding.word_embeddings.weight", (EMBEDDING,), cut=Cut.ROWS)]
+    for number in range(shape.num_hidden_layers):
+        result += layer(number)
     result.append(Binding("decoder.final_layernorm.weight", (NORM,)))
     if not shape.tie_word_embeddings:
         result.append(Binding("output_layer.weight", (HEAD,), cut=Cut.ROWS))

@@ -68,8 +68,7 @@ def bindings(shape: Shape, parallelism: ParallelismConfig, expert_rank: int, *, 
     """
     check_layout(shape, parallelism)
     local = shape.num_experts // parallelism.expert
-    each = (_layer(layer, local, expert_rank, fused) for layer in range(shape.num_hidden_layers))
-    return layers.around(shape, (binding for layer in each for binding in layer))
+    return layers.around(shape, lambda layer: _layer(layer, local, expert_rank, fused))
 
 
 def _layer(layer: int, local: int, expert_rank: int, fused: bool) -> Iterator[Binding]:

@@ -81,7 +81,10 @@ async def design(task: DesignTask, around: Surroundings, progress: Progress, fig
             write_designs(store, task.cycle, made.slot, task.attempt, [made])
     elif (missing or untried) and not _unsound(store, task):
         progress.stage = "designing"
-        await _design(task, around, store, slots=missing, untried=untried, progress=progress, figures=figures)
+        empty = () if task.rollout is None else tuple(slots)
+        await _design(
+            task, around, store, slots=missing, topped_up=empty, untried=untried, progress=progress, figures=figures
+        )
     folder = _folder(task)
     who = f"design-w{around.index}-a{task.attempt:02d}"
     timings.write(store, folder, who, {"design": time.monotonic() - started})
@@ -110,11 +113,15 @@ async def _design(
     store: Store,
     *,
     slots: Collection[int],
+    topped_up: tuple[int, ...],
     untried: Sequence[tuple[Canary, str]],
     progress: Progress,
     figures: Figures,
 ) -> None:
-    """Design these slots and try the gate on these canaries, all at once; each slot's part is written as it ends."""
+    """Design these slots and try the gate on these canaries, all at once; each slot's part is written as it ends.
+
+    topped_up: all slots that the top-up fills, other workers' too.
+    """
     method = manifests.read_run(store).method
     sightings: list[Sighting] = []
     async with AsyncExitStack() as stack:
@@ -122,9 +129,10 @@ async def _design(
         model = await stack.enter_async_context(judge_of(method.environments.verification, around.judge_key))
         gate = await gate_of(store, method, task, sandboxes, model)
         judge_canary, _ = gate(max(method.play.max_turns, canaries.TURNS))
-        empty = () if task.rollout is None else wanted_slots(store, method, task.cycle, task.rollout)
         studio = await stack.enter_async_context(
-            studio_of(task, around, store, method=method, engines=engines, gate=gate, figures=figures, topped_up=empty)
+            studio_of(
+                task, around, store, method=method, engines=engines, gate=gate, figures=figures, topped_up=topped_up
+            )
         )
 
         async def designed(slot: int) -> None:
