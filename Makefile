@@ -11,6 +11,8 @@ export SPADE_HOME ?= /var/lib/spade
 export UV_SYSTEM_CERTS ?= 1
 # Megatron-core and the images want 3.11; Debian's own is taken where several are installed.
 PYTHON311 ?= $(firstword $(wildcard /usr/bin/python3.11) python3.11)
+# Side by side in `make test`: one waits for the cluster most of the time.
+PROCESSES ?= 3
 BIN := .venv/bin
 UV = $(firstword $(wildcard $(BIN)/uv) $(shell command -v uv) $(BIN)/uv)
 
@@ -60,11 +62,11 @@ clean-cluster: ## Stop and remove all that was started; with PURGE=1 also binari
 	cluster/down $(if $(PURGE),--purge)
 
 ## Every day
-unit: install ## Pure tests, about a minute
-	$(BIN)/python -m pytest tests/unit
+unit: install ## Pure tests (five minutes)
+	$(BIN)/python -m pytest tests/unit --numprocesses 2 --dist loadgroup
 
-test: install images ## What CI runs: unit, integration, component, e2e (30 minutes warm)
-	$(BIN)/python -m pytest
+test: install images ## What CI runs: unit, integration, component, e2e, in three processes (30 minutes warm); PROCESSES=N for others
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 
 slow: install ## What is too large for CI: many more random examples
 	$(BIN)/python -m pytest -m slow

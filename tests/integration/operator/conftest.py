@@ -29,8 +29,10 @@ from spade_operator.records import Kind
 
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
-SUBNETS = (60 + (os.getpid() + number) % 195 for number in count())
-"""Second byte of the loopback addresses of a test's pods; other test runs of the machine most likely have others."""
+LANE = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
+SUBNETS = (60 + 48 * LANE + (os.getpid() + number) % 48 for number in count())
+"""Second byte of the loopback addresses of a test's pods. Test processes side by side have others, and other test runs
+of the machine most likely too."""
 PLACEHOLDER = "the-namespace"
 LEASE = "spade-operator-lease"
 """As the chart names it for a release `spade`; the operator may use no other."""
