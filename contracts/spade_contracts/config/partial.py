@@ -2,10 +2,16 @@
 
 from typing import Any
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.fields import FieldInfo
 
 from spade_contracts.base import Document
+
+
+class Patch(Document):
+    """Base of the models that `partial` makes: they have no source in which to look for descriptions of fields."""
+
+    model_config = ConfigDict(use_attribute_docstrings=False)
 
 
 def partial(model: type[Document], *, without: frozenset[str] = frozenset()) -> type[Document]:
@@ -23,7 +29,7 @@ def partial(model: type[Document], *, without: frozenset[str] = frozenset()) -> 
             annotation = partial(annotation)
         copied = FieldInfo.merge_field_infos(info, annotation=annotation | None, default=None, default_factory=None)
         fields[name] = (annotation | None, copied)
-    return create_model(f"{model.__name__}Patch", __base__=Document, __doc__=model.__doc__, **fields)
+    return create_model(f"{model.__name__}Patch", __base__=Patch, __doc__=model.__doc__, **fields)
 
 
 def given(patch: BaseModel | None) -> dict[str, Any]:
