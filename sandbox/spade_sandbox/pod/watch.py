@@ -142,7 +142,8 @@ def _follow(cells: Set[Cell], sights: dict[Cell, Sight]) -> None:
 
 def _breaches(sights: dict[Cell, Sight]) -> Iterator[tuple[Cell, CellFault]]:
     """The cells that hold more than they may, and what it is."""
-    table, files = process_table(but={cell.process for cell in sights}), {}
+    table = process_table(but={cell.process for cell in sights})
+    files: dict[Cell, int] = {}
     for cell, sight in sights.items():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             table[cell.process], files[cell] = sight.process(), sight.files()
