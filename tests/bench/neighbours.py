@@ -5,6 +5,9 @@
 A program is stepped one step after the other, alone and beside each kind of neighbour by turns, in one pod. The
 neighbour is driven by a process of its own; one that has been ended is followed by another a little later, so that not
 the opening of programs is measured but a program's life and end.
+
+As a control, the same is done in the same pod with nothing of ours: messages to a bare process and back, beside the
+same hostile code in a plain process. What grows there is the price of the kernel below.
 """
 
 import argparse
@@ -16,6 +19,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
+from tests.bench.beside.plain_neighbour import plain_neighbour, round_trips
+from tests.bench.beside.serving import serving
 from tests.bench.record import Figure, at_most, measured, percentile, write
 from tests.component.sandbox.programs import PROGRAMS, stepping
 from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
@@ -40,6 +45,8 @@ HOSTILE = {
     "long observations": "return 'x' * 19_000, 0.0, False, False, {}",
     "flood on its socket": "import os\nwhile True: os.write(3, b'0000' * 10_000)",
 }
+PLAIN = ("endless loop", "endless power in C", "memory taken and given back", "system calls")
+"""Neighbours that a plain process can be too: the others need a cell's limits or its socket."""
 ROUNDS = 2
 HALF_SECONDS = 5.0
 """How long each half of a round is stepped."""
@@ -109,6 +116,32 @@ async def ratios(pod: RunningPod) -> dict[str, tuple[float, float]]:
     return found
 
 
+async def control(pod: RunningPod) -> dict[str, tuple[float, float]]:
+    """The p99 of a bare round trip to a process, alone and beside each plain neighbour, in seconds."""
+    found = {}
+    with serving("relay", pod.within) as port:
+        await round_trips(port, WARM_SECONDS)
+        for name in PLAIN:
+            alone: list[float] = []
+            beside: list[float] = []
+            for _ in range(ROUNDS):
+                alone += await round_trips(port, HALF_SECONDS)
+                with plain_neighbour(HOSTILE[name], pod.within):
+                    beside += await round_trips(port, HALF_SECONDS)
+            found[name] = (percentile(alone, 0.99), percentile(beside, 0.99))
+            print(f"bare, {name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} beside", flush=True)
+    return found
+
+
+def control_figures(place: str, found: dict[str, tuple[float, float]]) -> list[Figure]:
+    """The control's ratios, of which nothing is promised."""
+    alone = sorted(pair[0] for pair in found.values())[len(found) // 2]
+    result = [measured(f"{place}: bare round trip to a process, p99 alone, median of all rounds", alone * 1e3, "ms")]
+    for name, (quiet, loud) in found.items():
+        result.append(measured(f"{place}: growth of a bare round trip's p99 beside: {name}", loud / quiet, "times"))
+    return result
+
+
 def figures(place: str, found: dict[str, tuple[float, float]]) -> list[Figure]:
     """Ratios, and what they are ratios of."""
     alone = sorted(pair[0] for pair in found.values())[len(found) // 2]
@@ -136,9 +169,11 @@ def main() -> None:
         with start() as pod:
             pod.tried()
             found += figures(place, asyncio.run(ratios(pod)))
+            found += control_figures(place, asyncio.run(control(pod)))
     note = (
         f"{ROUNDS} rounds of {HALF_SECONDS:.0f} s alone and beside, one neighbour at a time, its successor "
-        f"{RESTART_SECONDS:.0f} s after its end; pod and clients share the machine's cores"
+        f"{RESTART_SECONDS:.0f} s after its end; pod and clients share the machine's cores. Bare round trips are the "
+        "control: no sandbox, a bare process in the same pod beside the same code in a plain process"
     )
     print(write("neighbours", "python -m tests.bench.neighbours", found, note=note).read_text())
 

@@ -91,7 +91,7 @@ class PodLink:
                 answered.set_exception(self._late(request, deadline_seconds))
 
         try:
-            self._wire.send(text)
+            self._wire.send(text, at_once=not self._waiting)  # alone it need not wait for others to go with
             self._waiting[request.id] = answered
             self._deadlines.set(request.id, deadline - loop.time(), give_up)
             answer = await answered

@@ -45,15 +45,18 @@ class Wire(asyncio.Protocol):
         self._began = loop.time()
         self._flush_is_due = False
 
-    def send(self, text: bytes) -> None:
-        """Send one message. Raises what `ended` holds when the connection is gone."""
+    def send(self, text: bytes, *, at_once: bool = False) -> None:
+        """Send one message, with the others of this turn of the loop or at once.
+
+        Raises what `ended` holds when the connection is gone.
+        """
         if not self.ended.done():
             try:
                 self._protocol.send_text(text)
             except InvalidState:
                 self.end(SandboxLost(f"the connection to {self.address} is not open"))
             else:
-                self._flush_soon()
+                (self._flush if at_once else self._flush_soon)()
         if self.ended.done():
             raise again(self.ended.result())
 

@@ -1,9 +1,10 @@
 """Entry point of a sandbox pod: `python -m spade_sandbox.pod`."""
 
-import asyncio
 import logging
 import os
 import sys
+
+import uvloop
 
 from spade_contracts.errors import InvalidInput
 from spade_sandbox.pod.server import run_pod
@@ -19,7 +20,7 @@ def main() -> None:
     for library in ("websockets", "picows"):
         logging.getLogger(library).setLevel(logging.WARNING)
     try:
-        asyncio.run(run_pod(read_settings(os.environ)))
+        uvloop.run(run_pod(read_settings(os.environ)))
     except InvalidInput as error:
         logging.getLogger("spade.sandbox").error("%s", error)
         sys.exit(MISCONFIGURED)

@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import uvloop
+
 from spade_contracts.base import Contract
 from spade_contracts.errors import InvalidInput
 from spade_sandbox.pod.__main__ import BROKEN, MISCONFIGURED
@@ -56,7 +58,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="spade-stdio-") as folder:
             digest = Path(folder) / "digest"
             digest.write_text(hashlib.sha256(token.encode()).hexdigest(), "ascii")
-            asyncio.run(_serve(_settings(environment, digest), output))
+            uvloop.run(_serve(_settings(environment, digest), output))
     except InvalidInput as error:
         logging.getLogger("spade.sandbox").error("%s", error)
         sys.exit(MISCONFIGURED)

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from spade_contracts.protocol import FaultKind, Limit
 from spade_sandbox.pod.supervisor import Cell, CellBounds, Ended
 from spade_sandbox.pod.walls import MAX_FILES
-from spade_sandbox.pod.watch import SLACK_BYTES, Process, breach, count_files, process_table
+from spade_sandbox.pod.watch import SLACK_BYTES, Process, Sight, breach, count_files, process_table
 
 BASE, LIMIT = 100 * 2**20, 64 * 2**20
 ZYGOTE = 7
@@ -80,3 +82,51 @@ def test_process_names_cannot_confuse_the_table(tmp_path: Path) -> None:
     assert table.keys() == {5}
     assert table[5].parent == 42
     assert table[5].resident_bytes > 0
+
+
+def test_processes_that_are_looked_at_otherwise_are_not_read() -> None:
+    mine = os.getpid()
+    assert mine not in process_table(but={mine})
+    assert os.getppid() in process_table(but={mine})
+
+
+def test_sight_of_a_process_is_its_entry_of_the_table() -> None:
+    sight = Sight(os.getpid())
+    seen, entry = sight.process(), process_table()[os.getpid()]
+    assert seen.parent == entry.parent
+    assert abs(seen.resident_bytes - entry.resident_bytes) < 8 * 2**20, "the kernel counts in lots"
+    sight.close()
+
+
+def test_process_that_has_gone_is_not_seen() -> None:
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    sight = Sight(child)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with pytest.raises((FileNotFoundError, ProcessLookupError)):
+        sight.process()
+    assert sight.files() == 0
+    sight.close()
+    with pytest.raises((FileNotFoundError, ProcessLookupError)):
+        Sight(child)
+
+
+def test_files_made_and_removed_since_the_last_look_are_seen(tmp_path: Path) -> None:
+    entry = tmp_path / "5"
+    scratch = entry / "root" / "tmp"
+    scratch.mkdir(parents=True)
+    (entry / "stat").write_text("5 (a) R 1 " + "0 " * 40)
+    (entry / "statm").write_text("9 3 0 0 0 0 0\n")
+    sight = Sight(5, tmp_path)
+    assert sight.process() == Process(1, 3 * resource.getpagesize())
+    counts = []
+    for number in range(3):
+        (scratch / str(number)).touch()
+        os.utime(scratch, ns=(0, number))  # whatever the resolution of this file system's times
+        counts.append(sight.files())
+    (scratch / "0").unlink()
+    counts.append(sight.files())
+    sight.close()
+    assert counts == [1, 2, 3, 2]
