@@ -88,7 +88,7 @@ class ScriptedEnvironment:
 
 
 def prose(chat: Chat, tokens: int, number: int) -> list[int]:
-    """A reply of about so many tokens, of this project's own words in an order of its own, as the tokenizer spells it."""
+    """A reply of so many tokens or a few less: words of this project's pages, in an order of its own."""
     words = [word for page in sorted(DOCS.glob("*.md")) for word in page.read_text().split()]
     random.Random(number).shuffle(words)
     end = f" So I answer \\boxed{{go {number}}}<|im_end|>"

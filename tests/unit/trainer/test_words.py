@@ -125,12 +125,6 @@ def reaching_over_words() -> Tokenizer:
     return tokenizer
 
 
-def with_spaces_before() -> Tokenizer:
-    tokenizer = by_regex()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    return tokenizer
-
-
 def in_lower_case() -> Tokenizer:
     tokenizer = by_regex()
     tokenizer.normalizer = normalizers.Lowercase()
@@ -149,8 +143,6 @@ def with_a_greedy_token() -> Tokenizer:
     return tokenizer
 
 
-@pytest.mark.parametrize(
-    "make", [reaching_over_words, with_spaces_before, in_lower_case, with_random_merges, with_a_greedy_token]
-)
+@pytest.mark.parametrize("make", [reaching_over_words, in_lower_case, with_random_merges, with_a_greedy_token])
 def test_a_tokenizer_that_may_not_part_texts_there_is_not_taken_apart(make: Any) -> None:
     assert words_of(make()) is None

@@ -11,7 +11,7 @@ from spade_trainer.chat import Chat
 
 
 def spelling(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
-    """How the beginning of a rendered conversation compares with the tokens that were used (EXACT, REENCODED, DIVERGED).
+    """How the beginning of a rendered conversation compares with the tokens that were used: EXACT, REENCODED, DIVERGED.
 
     Linear in both. Where texts cannot be taken apart at control tokens, or do not fit so, the whole is compared.
     """
