@@ -193,7 +193,7 @@ async def _request(
 
 
 def _wants_new_bound(text: str) -> bool:
-    """Whether a refusal is about the field that bounds an answer: it names the new one, or the old one as unsupported."""
+    """Whether a refusal is about the bound of tokens: it names the new field, or the old one as unsupported."""
     try:
         error = json.loads(text)["error"]
         told = (error.get("param"), error.get("code"))

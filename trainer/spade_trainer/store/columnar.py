@@ -1,8 +1,8 @@
 """Rows as Parquet and back. Columns that hold a value for each token go as arrays, never value by value.
 
 A rollout has some ten million tokens, so they set the pace: no dictionary (token ids are many and log-probabilities
-all differ), the bytes of equal weight beside each other, and a quick codec for both, which spends no time on what hardly
-shrinks. Files say how they were written, so that those of other settings are read all the same.
+all differ), the bytes of equal weight beside each other, and a quick codec for both, which hardly shrink. Files say how
+they were written, so that those of other settings are read all the same.
 """
 
 import itertools
