@@ -216,7 +216,7 @@ class SpadeRunStatus(Document):
     endpoint_requests: int = 0
     """Requests of finished cycles to endpoints that design or write hints, failed tries included."""
     endpoint_cost: Figure | None = None
-    """Cost of them by the prices of the settings, in their currency; decimal, six digits. Absent until one was asked."""
+    """Cost of them by the prices of the settings, in their currency; decimal, six digits. Absent before any."""
     corpus: dict[str, int] = Field(default={}, max_length=16)
     """Rows of the corpus: `documents`, and those left out by reason."""
     proofs: dict[str, int] = Field(default={}, max_length=8)

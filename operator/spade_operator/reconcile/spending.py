@@ -1,4 +1,4 @@
-"""What a run asked of OpenAI-compatible endpoints and what that cost: totals over its cycles, for status and metrics."""
+"""What a run asked of OpenAI-compatible endpoints and what that cost: totals over its cycles."""
 
 from decimal import Decimal
 from typing import Any

@@ -92,7 +92,8 @@ def largest_batch() -> EnvBatchStatus:
     return EnvBatchStatus(
         observed_generation=MANY, doing="d" * 256, requested=MANY, attempts=MANY, accepted=MANY, rejected=VERDICTS,
         canaries=CANARIES, valid_per_attempt="0.333", mutation_scores=scores, diversity="0.333", seconds="1234567.8",
-        tokens=MANY**2, endpoint_requests=MANY, endpoint_cost="1234567.123456", storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
+        tokens=MANY**2, endpoint_requests=MANY, endpoint_cost="1234567.123456",
+        storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
         handled_retry=1000, started_at=TIME, finished_at=TIME, conditions=conditions(BatchCondition), images=IMAGES,
     )  # fmt: skip
 

@@ -34,8 +34,9 @@ async def play_groups(
     """Play all groups; hand over each when its last episode has ended.
 
     Episodes start in the order of the groups, so that early groups finish early and a kill loses little. attempts:
-    tries of one episode. concurrency: episodes under way at once. observed: called as each episode ends. An environment of which infrastructure left no
-    unhinted play is not handed over, and raises EnvironmentLost after all others are done.
+    tries of one episode. concurrency: episodes under way at once. observed: called as each episode ends. An environment
+    of which infrastructure left no unhinted play is not handed over, and raises EnvironmentLost after all others are
+    done.
     """
     room = asyncio.Semaphore(concurrency)
     lost: list[str] = []
