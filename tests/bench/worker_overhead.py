@@ -17,7 +17,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from tests.bench.record import Figure, at_most, measured, write
@@ -89,11 +89,11 @@ class ScriptedEnvironment:
 
 def prose(chat: Chat, tokens: int, number: int) -> list[int]:
     """A reply of so many tokens or a few less: words of this project's pages, in an order of its own."""
-    words = [word for page in sorted(DOCS.glob("*.md")) for word in page.read_text().split()]
+    words = sorted({word for page in DOCS.glob("*.md") for word in page.read_text().split()})
     random.Random(number).shuffle(words)
     end = f" So I answer \\boxed{{go {number}}}<|im_end|>"
-    lengths = (len(chat.encode(" ".join(words[:n]) + end)) for n in range(1, tokens))
-    most = sum(1 for _ in takewhile(lambda length: length <= tokens, lengths))
+    sizes = accumulate((len(chat.encode(f" {word}")) for word in words), initial=len(chat.encode(end)))
+    most = sum(1 for _ in takewhile(lambda size: size <= tokens, sizes)) - 1
     return chat.encode(" ".join(words[:most]) + end)
 
 

@@ -13,19 +13,21 @@ from spade_trainer.chat import Chat
 def spelling(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
     """How the beginning of a rendered conversation compares with the tokens that were used: EXACT, REENCODED, DIVERGED.
 
-    Linear in both. Where texts cannot be taken apart at control tokens, or do not fit so, the whole is compared.
+    Linear in both. Where texts cannot be taken apart at control tokens, the whole is compared.
     """
-    if chat.pieces is None:
-        if chat.encode(rendered)[: len(used)] == list(used):
-            return PrefixCheck.EXACT
-    elif (found := _by_pieces(chat, rendered, used)) is not None:
-        return found
-    text = chat.tokenizer.decode(list(used), skip_special_tokens=False)
-    return PrefixCheck.REENCODED if rendered.startswith(text) else PrefixCheck.DIVERGED
+    if chat.pieces is not None:
+        return _by_pieces(chat, rendered, used)
+    if chat.encode(rendered)[: len(used)] == list(used):
+        return PrefixCheck.EXACT
+    return PrefixCheck.REENCODED if _begins(chat, rendered, used) else PrefixCheck.DIVERGED
 
 
-def _by_pieces(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck | None:
-    """EXACT or REENCODED, if the pieces show it."""
+def _begins(chat: Chat, rendered: str, used: Sequence[int]) -> bool:
+    return rendered.startswith(chat.tokenizer.decode(list(used), skip_special_tokens=False))
+
+
+def _by_pieces(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
+    """The same, where pieces can be compared: no further than to the first one with another text."""
     found, at = PrefixCheck.EXACT, 0
     for text, mark in _pieces(chat, rendered):
         try:
@@ -37,11 +39,13 @@ def _by_pieces(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck | 
             found = PrefixCheck.REENCODED
             decoded = chat.tokenizer.decode(tokens, skip_special_tokens=False)
             if not (text.startswith(decoded) if ended else text == decoded):
-                return None
+                # Drawn letters that spell a control token may still make the same text of the whole.
+                same = _begins(chat, rendered, used[: end + 1]) and _begins(chat, rendered, used)
+                return PrefixCheck.REENCODED if same else PrefixCheck.DIVERGED
         if ended:
             return found
         at = end + 1
-    return None
+    return PrefixCheck.DIVERGED
 
 
 def _pieces(chat: Chat, rendered: str) -> Iterator[tuple[str, list[int]]]:
