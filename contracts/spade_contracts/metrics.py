@@ -63,6 +63,18 @@ METRICS: tuple[MetricSpec, ...] = (
         RUN,
     ),
     MetricSpec(
+        "spade_designer_requests_total",
+        Kind.COUNTER,
+        "Requests of finished cycles to OpenAI-compatible endpoints that design or write hints.",
+        RUN,
+    ),
+    MetricSpec(
+        "spade_designer_cost_total",
+        Kind.COUNTER,
+        "Cost of them by the prices of the settings, in their currency.",
+        RUN,
+    ),
+    MetricSpec(
         "spade_corpus_rows",
         Kind.GAUGE,
         "Rows of the corpus: `documents`, and those left out by reason.",

@@ -267,6 +267,10 @@ class DesignSummary(Contract):
     """No program was accepted, and a later attempt of the Job draws others (allRejected: Pause)."""
     seconds: float
     tokens: int
+    endpoint_requests: int = Field(default=0, ge=0)
+    """Requests to OpenAI-compatible endpoints for these slots, failed tries included."""
+    endpoint_cost: float = Field(default=0.0, ge=0)
+    """Cost of them by the prices of the settings, in their currency."""
     storage_uri: str
     error: str = Field(default="", max_length=1500)
 

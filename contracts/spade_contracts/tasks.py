@@ -99,6 +99,8 @@ class PlayTask(Contract):
     policy_version: int
     attempt: int
     workers: int
+    episodes: int = Field(default=128, ge=1)
+    """Episodes that one worker has under way at once."""
     engine_host: str
     sandbox_host: str
 

@@ -225,6 +225,8 @@ SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
         ((kind,), run.status.canaries.get(kind, 0)) for kind in (GOOD, BAD)
     ],
     "spade_kept_cycles_total": lambda run, facts: [((), run.status.kept_cycles)],
+    "spade_designer_requests_total": lambda run, facts: [((), run.status.endpoint_requests)],
+    "spade_designer_cost_total": lambda run, facts: [((), float(run.status.endpoint_cost or 0))],
     "spade_corpus_rows": _corpus_rows,
     "spade_episodes_total": _episodes,
     "spade_prefix_checks_total": _prefix_checks,

@@ -10,12 +10,14 @@ conversation, and the part file of each environment.
 
 import argparse
 import asyncio
+import random
 import resource
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from tests.bench.record import Figure, at_most, measured, write
@@ -38,6 +40,7 @@ from spade_trainer.store.objects import open_store
 from spade_trainer.workers.figures import new_figures
 
 TINY = Path(spade_trainer.models.__file__).parent / "tiny"
+DOCS = Path(__file__).parents[2] / "docs"
 CONCURRENCY, ENVIRONMENTS, PLAYS = 512, 32, 16
 CONTEXT_TOKENS = 32_768
 BOUND_MS = 2.0
@@ -84,13 +87,21 @@ class ScriptedEnvironment:
         raise AssertionError(name)
 
 
+def prose(chat: Chat, tokens: int, number: int) -> list[int]:
+    """A reply of so many tokens or a few less: words of this project's pages, in an order of its own."""
+    words = sorted({word for page in DOCS.glob("*.md") for word in page.read_text().split()})
+    random.Random(number).shuffle(words)
+    end = f" So I answer \\boxed{{go {number}}}<|im_end|>"
+    sizes = accumulate((len(chat.encode(f" {word}")) for word in words), initial=len(chat.encode(end)))
+    most = sum(1 for _ in takewhile(lambda size: size <= tokens, sizes)) - 1
+    return chat.encode(" ".join(words[:most]) + end)
+
+
 def answers(chat: Chat, tokens: int) -> list[bytes]:
     """Replies of so many tokens as an engine sends them; different ones, so that none is repeated at once."""
-    words = "I look at the doors, weigh north against east, and keep count of my steps. "
     found = []
     for number in range(8):
-        drawn = chat.encode(f"{number} {words * (tokens // 8)}")[: tokens - 16]
-        drawn += chat.encode(f" So I answer \\boxed{{go {number}}}<|im_end|>")
+        drawn = prose(chat, tokens, number)
         response = GenerateResponse(
             token_ids=tuple(drawn),
             log_probs=tuple(-0.3712 - (i % 97) / 1000 for i in range(len(drawn))),

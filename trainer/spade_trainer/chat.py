@@ -15,6 +15,7 @@ from typing import Any
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.errors import InvalidInput
 from spade_trainer.engine.model_facts import read_model_facts
+from spade_trainer.words import Words, encoded, words_of
 
 TURN_END = "<|im_end|>"
 TURN_BREAK = "\n<|im_start|>user\n"
@@ -65,6 +66,8 @@ class Chat:
     """What the template puts behind ANSWER before the assistant speaks, such as an empty think block."""
     pieces: dict[str, list[int]] | None = field(default=None, repr=False, compare=False)
     """Tokens of texts between control tokens that were encoded before; None: nothing is remembered."""
+    words: Words | None = field(default=None, repr=False, compare=False)
+    """Of the tokenizer, where texts can be encoded word by word; all conversations share them."""
 
     def remembering(self) -> "Chat":
         """The same for one conversation, whose texts are rendered again and again: each is encoded once.
@@ -108,20 +111,23 @@ class Chat:
     def encode(self, text: str) -> list[int]:
         """Token ids of a rendered text; control tokens in it count as such."""
         if self.pieces is None:
-            return self._tokens(text)
+            return encoded(self.tokenizer, text)
         tokens: list[int] = []
         start = 0
         for end in [*(position for mark in self.control.finditer(text) for position in mark.span()), len(text)]:
             piece = text[start:end]
             if piece not in self.pieces:
-                self.pieces[piece] = self._tokens(piece)
+                self.pieces[piece] = self.respelled(piece)
             tokens += self.pieces[piece]
             start = end
         return tokens
 
-    def _tokens(self, text: str) -> list[int]:
-        # The batch call leaves out character offsets, which cost a third of the time.
-        return list(self.tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids)
+    def respelled(self, text: str) -> list[int]:
+        """The same of a text between two control tokens, of words met before if it can be."""
+        found = self.pieces.get(text) if self.pieces is not None else None
+        if found is None:
+            found = encoded(self.tokenizer, text) if self.words is None else self.words.encode(text)
+        return found
 
     def prompt(
         self,
@@ -213,6 +219,7 @@ def load_chat(folder: Path) -> Chat:
         control=re.compile("|".join(re.escape(text) for text in sorted(special, key=len, reverse=True)) or r"(?!)"),
         stop_token_ids=frozenset(facts.stop_token_ids),
         context_tokens=facts.max_tokens,
+        words=words_of(tokenizer),
     )
     _check_turns(folder, chat)
     return replace(chat, thoughts=_thoughts(chat), tool_form=_tool_form(chat))

@@ -42,6 +42,7 @@ COLUMNS = (
     Column("Diversity", ".status.diversity", description="Of the accepted programs", wide=True),
     Column("Rejected", ".status.rejected", description="By stage and reason", wide=True),
     Column("Canaries", ".status.canaries", description="Known programs judged, and the gate's errors", wide=True),
+    Column("Cost", ".status.endpointCost", description="Of endpoints that design or write hints", wide=True),
     Column("Storage", ".status.storageUri", wide=True),
     AGE,
 )
@@ -161,6 +162,10 @@ class EnvBatchStatus(Document):
     """Seconds of work."""
     tokens: int | None = None
     """Tokens generated."""
+    endpoint_requests: int | None = None
+    """Requests to OpenAI-compatible endpoints, failed tries included."""
+    endpoint_cost: Figure | None = None
+    """Cost of them by the prices of the settings, in their currency; decimal, six digits."""
     storage_uri: Uri | None = None
     """Where programs and verdicts lie, as the pods see it."""
     job_attempt: int = 0

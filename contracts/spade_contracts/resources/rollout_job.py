@@ -38,6 +38,8 @@ class RolloutJobSpec(Document):
     """The player's version."""
     workers: int = Field(default=1, ge=1, le=256)
     """Pods of the Job."""
+    episodes: int = Field(default=128, ge=1, le=512)
+    """Episodes that one pod has under way at once."""
 
 
 class RolloutJobStatus(Document):

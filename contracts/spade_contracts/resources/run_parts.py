@@ -261,6 +261,10 @@ class WorkersSpec(Document):
     """Pods of a design Job. May change any time."""
     play: int = Field(default=1, ge=1, le=256)
     """Pods of a play Job. May change any time."""
+    episodes: int = Field(default=128, ge=1, le=512)
+    """Episodes that one play worker has under way at once. Each holds a sandbox session and asks for at most one
+    generation at a time, so play pods times this is what sandboxes and engines are asked for together. May change any
+    time; a play Job that runs keeps what it began with."""
     pod: PodSettings = PodSettings()
     """Pod settings; may change while suspended or failed."""
     restarts: int = Field(default=5, ge=0, le=100)

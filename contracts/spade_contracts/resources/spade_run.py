@@ -45,6 +45,7 @@ COLUMNS = (
     Column("Doing", ".status.doing", description="What is happening now"),
     Column("Cycle", ".status.cycle", "integer", "Cycle in work", wide=True),
     Column("Failures", ".status.verifierFailures", description="Verifiers shown wrong in play, by reason", wide=True),
+    Column("Cost", ".status.endpointCost", description="Of endpoints that design or write hints", wide=True),
     Column("Storage", ".status.storageUri", description="Where the results lie", wide=True),
     AGE,
 )
@@ -212,6 +213,10 @@ class SpadeRunStatus(Document):
     `false_rejects/STAGE`."""
     kept_cycles: int = 0
     """Cycles that played the environments of an earlier one again, because no program was accepted."""
+    endpoint_requests: int = 0
+    """Requests of finished cycles to endpoints that design or write hints, failed tries included."""
+    endpoint_cost: Figure | None = None
+    """Cost of them by the prices of the settings, in their currency; decimal, six digits. Absent before any."""
     corpus: dict[str, int] = Field(default={}, max_length=16)
     """Rows of the corpus: `documents`, and those left out by reason."""
     proofs: dict[str, int] = Field(default={}, max_length=8)

@@ -18,6 +18,7 @@ def rollout_job(run: Run, rollout: int, cycle: int, policy_version: int) -> list
         cycle=cycle,
         policy_version=policy_version,
         workers=run.spec.workers.play,
+        episodes=run.spec.workers.episodes,
     )
     return [
         child(
@@ -41,6 +42,7 @@ def play_job(run: Run, rollout_job: Parent, spec: RolloutJobSpec, site: Site, at
         policy_version=spec.policy_version,
         attempt=attempt,
         workers=spec.workers,
+        episodes=spec.episodes,
         engine_host=engine_host(run.owner),
         sandbox_host=sandbox_host(run.owner),
     )

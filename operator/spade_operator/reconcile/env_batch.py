@@ -11,6 +11,7 @@ from spade_operator.reconcile.canaries import unsound_gate
 from spade_operator.reconcile.conditions import Mark, with_conditions
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import condition_true
+from spade_operator.reconcile.spending import cost_text
 from spade_operator.reconcile.steps import Action
 from spade_operator.reconcile.work import (
     Progress,
@@ -88,6 +89,8 @@ def _result(
             "valid_per_attempt": f"{summary.accepted / summary.attempts:.3f}" if summary.attempts else None,
             "seconds": f"{summary.seconds:.1f}",
             "tokens": summary.tokens,
+            "endpoint_requests": summary.endpoint_requests or None,
+            "endpoint_cost": cost_text(summary.endpoint_cost) if summary.endpoint_requests else None,
             "storage_uri": summary.storage_uri,
             "started_at": began,
             "finished_at": ended,

@@ -11,6 +11,7 @@ from spade_contracts.statuses import LearnerStatus, ProofResult
 from spade_operator.reconcile.baseline import baseline, skill_set, with_rollout
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Position, Stage, batch_for
+from spade_operator.reconcile.spending import with_spending
 
 KEPT_ROLLOUTS = 8
 WORST_FIRST = (
@@ -61,6 +62,7 @@ def finished_rollout(seen: Observed, place: Position, now: datetime) -> Mapping[
         "environments": _sum(status.environments, _attempts(batch)) if batch is not None else status.environments,
         "canaries": with_canaries(status.canaries, batch) if batch is not None else status.canaries,
         "kept_cycles": status.kept_cycles + int(first and batch is not None and batch.kept_from is not None),
+        **with_spending(status, batch),
         "proofs": _sum(status.proofs, {str(r): proofs.count(r) for r in set(proofs)}),
     }
 

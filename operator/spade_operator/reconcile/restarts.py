@@ -20,6 +20,7 @@ from spade_operator.reconcile.last_words import RUN_PARTS, anew, last_words
 from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
+from spade_operator.reconcile.spending import with_spending, without_spending
 from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
 from spade_operator.records import BatchRecord, Record
 
@@ -142,10 +143,12 @@ def _taken_up(seen: Observed) -> Step:
     """Budgets are full again, failed children are made anew, and the learner's group gets the next number."""
     broken = [child for child in seen.units if condition_true(child.status.conditions, "Failed")]
     environments, canaries = seen.status.environments, seen.status.canaries
+    spent = with_spending(seen.status, None)
     for child in broken:
         if isinstance(child, BatchRecord):
             if seen.method.environments.designer.all_rejected is not AllRejected.PAUSE:
                 environments = without_attempts(environments, child.status)
+                spent = without_spending(spent, child.status)
             canaries = without_canaries(canaries, child.status)
     refilled = {role: Restarts(total=known.total) for role, known in seen.status.restarts.items()}
     return Step(
@@ -163,6 +166,7 @@ def _taken_up(seen: Observed) -> Step:
             "restarts": refilled,
             "environments": environments,
             "canaries": canaries,
+            **spent,
             "learner_attempt": seen.status.learner_attempt + 1,
         },
         phase=Phase.STARTING,

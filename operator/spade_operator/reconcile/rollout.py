@@ -27,6 +27,7 @@ from spade_operator.reconcile.position import (
     verified,
 )
 from spade_operator.reconcile.restarts import failed
+from spade_operator.reconcile.spending import with_spending
 from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
 from spade_operator.reconcile.work import stuck_condition
 from spade_operator.records import JobRecord
@@ -107,6 +108,7 @@ def _with_counts_of_failed(seen: Observed, place: Position, step: Step) -> Step:
     counts = {
         "environments": with_attempts(seen.status.environments, batch.status),
         "canaries": with_canaries(seen.status.canaries, batch.status),
+        **with_spending(seen.status, batch.status),
     }
     return replace(step, status={**step.status, **counts})
 

@@ -74,6 +74,7 @@ def largest_run() -> SpadeRunStatus:
         hint_regret_standard_error="0.333", prefix_checks={str(check): MANY for check in PrefixCheck},
         learnable_baselines={str(n): LearnableBaseline(mean="0.333", rollouts=99_999) for n in range(64)},
         doing="d" * 256, verifier_failures={str(reason): MANY for reason in VerifierFailure},
+        endpoint_requests=MANY, endpoint_cost="1234567.123456",
         episodes={f"{o}{hinted}": MANY for o in Outcome for hinted in ("", "/hinted")},
         environments={"accepted": MANY, **VERDICTS}, canaries=CANARIES, proofs={str(r): MANY for r in ProofResult},
         rollouts=(figures,) * KEPT_ROLLOUTS, stage_started=dict.fromkeys(Stage, TIME), restarts=RESTARTS,
@@ -91,7 +92,8 @@ def largest_batch() -> EnvBatchStatus:
     return EnvBatchStatus(
         observed_generation=MANY, doing="d" * 256, requested=MANY, attempts=MANY, accepted=MANY, rejected=VERDICTS,
         canaries=CANARIES, valid_per_attempt="0.333", mutation_scores=scores, diversity="0.333", seconds="1234567.8",
-        tokens=MANY**2, storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
+        tokens=MANY**2, endpoint_requests=MANY, endpoint_cost="1234567.123456",
+        storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
         handled_retry=1000, started_at=TIME, finished_at=TIME, conditions=conditions(BatchCondition), images=IMAGES,
     )  # fmt: skip
 

@@ -26,6 +26,7 @@ BUSY = p.holding(
     rollouts=(RolloutFigures(rollout=1, cycle=0, environments=5, outcomes={}, stage_seconds={"play": "12.5"}),),
     doing="playing rollout 2", kept_cycles=1, prefix_checks={"exact": 7, "reencoded": 3}, hint_regret="0.200",
     hint_regret_standard_error="0.050", corpus={"documents": 9, "duplicate": 2},
+    endpoint_requests=12, endpoint_cost="0.034500",
 )  # fmt: skip
 
 
@@ -60,6 +61,7 @@ def test_known_labels_start_at_zero() -> None:
     assert samples["spade_environments_total", "syntax", "parse"] == 0
     assert samples["spade_verifier_failures_total", "success_with_error"] == 0
     assert samples["spade_kept_cycles_total",] == samples["spade_corpus_rows", "contaminated"] == 0
+    assert samples["spade_designer_requests_total",] == samples["spade_designer_cost_total",] == 0
     assert samples["spade_gate_false_accepts_total", "order"] == 0
     assert samples["spade_gate_false_rejects_total", "mutants"] == 0
     assert samples["spade_gate_canaries_total", "good"] == 0
@@ -85,6 +87,7 @@ def test_figures_are_read_from_status_so_they_outlive_the_operator() -> None:
     assert samples["spade_restarts_total", "engine"] == 2
     assert samples["spade_kept_cycles_total",] == 1
     assert samples["spade_corpus_rows", "documents"] == 9
+    assert (samples["spade_designer_requests_total",], samples["spade_designer_cost_total",]) == (12, 0.0345)
     assert samples["spade_corpus_rows", "duplicate"] == 2
     assert samples["spade_stage_seconds", "play"] == 12.5
     assert [samples["spade_run_phase", str(phase)] for phase in Phase].count(1.0) == 1

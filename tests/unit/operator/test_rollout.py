@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support import pictures as p
 
 from spade_contracts.labels import Role
@@ -12,6 +14,7 @@ from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.observe import Observed
 from spade_operator.reconcile.position import Stage, position
 from spade_operator.reconcile.rollout import rollout
+from spade_operator.reconcile.spending import with_spending, without_spending
 from spade_operator.reconcile.steps import Create
 
 STEP = StepFigures(
@@ -24,6 +27,8 @@ RESULT: dict[str, Any] = {
     "hint_regret": "0.200", "hint_regret_standard_error": "0.050", "prefix_checks": {"exact": 11, "none": 1},
     "started_at": p.ago(60).isoformat(), "finished_at": p.ago(20).isoformat(),
 }  # fmt: skip
+
+TOLD = {"endpoint_requests": 14, "endpoint_cost": "0.350000"}
 
 
 def created(seen: Observed) -> list[tuple[str, str]]:
@@ -145,6 +150,50 @@ def test_cycles_that_play_earlier_environments_again_are_counted() -> None:
     assert step.status["kept_cycles"] == 2
     assert step.status["rollouts"][-1].environments == 5
     assert step.status["environments"]["parse/syntax"] == 9
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**12)), max_size=8))
+def test_costs_of_cycles_add_up_to_the_last_digit(cycles: list[tuple[int, int]]) -> None:
+    status, taken = p.holding(*p.AT_WORK), []
+    for requests, millionths in cycles:
+        cost = f"{millionths // 10**6}.{millionths % 10**6:06d}"
+        made = p.batch(0, "Complete", endpoint_requests=requests or None, endpoint_cost=cost if requests else None)
+        status = status.model_copy(update=with_spending(status, made.status))
+        taken.append(made.status)
+    spent = sum(millionths for requests, millionths in cycles if requests)
+    assert status.endpoint_requests == sum(requests for requests, _ in cycles)
+    assert status.endpoint_cost == (f"{spent // 10**6}.{spent % 10**6:06d}" if status.endpoint_requests else None)
+    left = with_spending(status, None)
+    for batch in taken:
+        left = without_spending(left, batch)
+    assert (left["endpoint_requests"], float(left["endpoint_cost"] or 0)) == (0, 0)
+
+
+def test_what_a_cycle_cost_is_told_with_its_first_rollout_and_not_again() -> None:
+    bought = p.batch(1, "Complete", accepted=5, attempts=9, endpoint_requests=10, endpoint_cost="0.250000")
+    before = p.holding(*p.AT_WORK, policy_version=2, rollout=2, cycle=1, endpoint_requests=4, endpoint_cost="0.100000")
+    plays = [p.plays(2, "Complete", **RESULT)]
+    step = rollout(proven(3, run=p.run_record(before), batches=[bought], rollouts=plays), p.NOW)
+    assert (step.status["endpoint_requests"], step.status["endpoint_cost"]) == (14, "0.350000")
+    later = p.run_record(p.holding(*p.AT_WORK, policy_version=3, rollout=3, cycle=1, **TOLD))
+    step = rollout(proven(4, run=later, batches=[bought], rollouts=[p.plays(3, "Complete", **RESULT)]), p.NOW)
+    assert (step.status["endpoint_requests"], step.status["endpoint_cost"]) == (14, "0.350000")
+
+
+def test_cost_of_a_cycle_that_came_to_nothing_is_counted_once_however_often_it_is_tried() -> None:
+    asked = {"endpoint_requests": 7, "endpoint_cost": "0.700000"}
+    failed = p.batch(0, "Failed", reason=Reason.ALL_REJECTED, attempts=7, accepted=0, **asked)
+    first = decide(p.at_work(batches=[failed]), p.NOW).status
+    assert (first.endpoint_requests, first.endpoint_cost) == (7, "0.700000")
+    taken_up = decide(p.at_work(run=p.run_record(first, retry=1), batches=[failed]), p.NOW).status
+    assert (taken_up.endpoint_requests, taken_up.endpoint_cost) == (0, "0.000000")
+
+
+def test_rollout_job_says_how_many_episodes_are_under_way_at_once() -> None:
+    run = p.run_record(p.holding(*p.AT_WORK, policy_version=0), workers={"play": 2, "episodes": 512})
+    step = rollout(p.at_work(run=run, batches=[p.batch(0, "Complete", accepted=5)]), p.NOW)
+    (spec,) = [action.manifest["spec"] for action in p.actions_of(step, Create)]
+    assert (spec["workers"], spec["episodes"]) == (2, 512)
 
 
 def test_failed_unit_fails_the_run_with_its_own_words() -> None:

@@ -221,6 +221,17 @@ def test_batch_tells_what_was_accepted_and_why_others_were_not() -> None:
     assert [c.type for c in status.conditions if c.status == "True"] == ["Generated", "Verified", "Complete"]
 
 
+def test_batch_tells_what_endpoints_were_asked_and_cost() -> None:
+    summary = DesignSummary(
+        cycle=0, requested=6, attempts=8, accepted=6, seconds=3, tokens=0, endpoint_requests=11,
+        endpoint_cost=0.0123456789, storage_uri="u",
+    )  # fmt: skip
+    status = batch_result(summary)
+    assert (status.endpoint_requests, status.endpoint_cost) == (11, "0.012346")
+    unasked = batch_result(summary.model_copy(update={"endpoint_requests": 0, "endpoint_cost": 0.0}))
+    assert (unasked.endpoint_requests, unasked.endpoint_cost) == (None, None)
+
+
 def test_batch_without_one_accepted_program_fails() -> None:
     summary = DesignSummary(
         cycle=0, requested=6, attempts=18, accepted=0, rejected={"controls/crash": 11, "parse/syntax": 7}, seconds=3,

@@ -225,6 +225,7 @@ async def _played(
             one,
             attempts=1,
             finished=lambda plan, episodes: write_episodes(store, rollout, plan.slot, 0, episodes),
+            concurrency=128,
         )
 
 

@@ -30,6 +30,8 @@ LONGEST_PAUSE_SECONDS = 120.0
 RETRIED = frozenset({408, 409, 425, 429})
 """Client errors that pass by themselves; so do all server errors."""
 MAX_TOKENS = 2**31 - 1
+OLD_BOUND, NEW_BOUND = "max_tokens", "max_completion_tokens"
+"""Names of the field that bounds an answer. All servers know the old one, but some models refuse it."""
 
 
 class RequestResult(StrEnum):
@@ -45,6 +47,8 @@ class RequestResult(StrEnum):
     """An answer that is no chat completion."""
     REFUSED = "refused"
     """The endpoint will never serve it: key, model or request are wrong."""
+    OTHER_BOUND = "other_bound"
+    """It takes the bound of tokens by its newer name only; it is asked so from then on."""
 
 
 class EndpointUnavailable(InfrastructureFault):
@@ -81,6 +85,7 @@ async def endpoint_at(
 ) -> AsyncIterator[Ask]:
     """The model at an endpoint; `where` is the field of the settings, for messages.
 
+    A server that refuses the bound of tokens by its old name is asked with the new one from then on.
     It lies outside as often as not, so the environment's proxies count (HTTPS_PROXY, NO_PROXY).
     """
     import aiohttp
@@ -88,24 +93,31 @@ async def endpoint_at(
     headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
     timeout = aiohttp.ClientTimeout(total=settings.timeout_seconds)
     admit = paced(settings.requests_per_minute, sleep)
+    bound = OLD_BOUND
     async with aiohttp.ClientSession(headers=headers, timeout=timeout, trust_env=True) as http:
 
         async def ask(messages: Sequence[ChatMessage], sampling: SamplingConfig) -> Completion:
-            problem = ""
-            for attempt in range(settings.attempts):
+            nonlocal bound
+            problem, asked, attempt = "", 0, 0
+            while attempt < settings.attempts:
                 await admit()
+                asked += 1
                 try:
-                    answer = await _request(http, settings, messages, sampling)
+                    answer = await _request(http, settings, messages, sampling, bound)
                 except _Failed as error:
                     observe(error.result)
+                    if error.result is RequestResult.OTHER_BOUND:
+                        bound = NEW_BOUND
+                        continue
                     problem = f"{error.result}: {error}"
                     if error.result is RequestResult.REFUSED:
                         raise EndpointRefused(where, f"{settings.url} refuses the request: {error}") from error
-                    if attempt + 1 < settings.attempts:
-                        await sleep(pause_seconds(attempt, error.retry_after))
+                    attempt += 1
+                    if attempt < settings.attempts:
+                        await sleep(pause_seconds(attempt - 1, error.retry_after))
                     continue
                 observe(RequestResult.ANSWERED)
-                return _completion(answer, settings, requests=attempt + 1)
+                return _completion(answer, settings, requests=asked)
             raise EndpointUnavailable(
                 f"{where}: {settings.url} gave no answer in {settings.attempts} tries; the last: {problem}",
                 remedy="Is it up, and are its address and rate within egress.cidrs and requestsPerMinute?",
@@ -149,6 +161,7 @@ async def _request(
     settings: EndpointConfig,
     messages: Sequence[ChatMessage],
     sampling: SamplingConfig,
+    bound: str,
 ) -> dict[str, Any]:
     """One request; raises _Failed. Only fields that every such server knows are sent."""
     import aiohttp
@@ -156,7 +169,7 @@ async def _request(
     body = {
         "model": settings.model,
         "messages": list(messages),
-        "max_tokens": sampling.max_new_tokens,
+        bound: sampling.max_new_tokens,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
     }
@@ -175,7 +188,18 @@ async def _request(
         raise _Failed(RequestResult.RATE_LIMITED, message, retry_after)
     if status >= 500 or status in RETRIED:
         raise _Failed(RequestResult.SERVER_ERROR, message, retry_after)
-    raise _Failed(RequestResult.REFUSED, message)
+    other = bound == OLD_BOUND and status == 400 and _wants_new_bound(text)
+    raise _Failed(RequestResult.OTHER_BOUND if other else RequestResult.REFUSED, message)
+
+
+def _wants_new_bound(text: str) -> bool:
+    """Whether a refusal is about the bound of tokens: it names the new field, or the old one as unsupported."""
+    try:
+        error = json.loads(text)["error"]
+        told = (error.get("param"), error.get("code"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        told = (None, None)
+    return told == (OLD_BOUND, "unsupported_parameter") or NEW_BOUND in text
 
 
 async def _bounded_text(response: "aiohttp.ClientResponse") -> str:

@@ -15,6 +15,7 @@ from spade_contracts.config.switches import HintedPlays, TurnDeltas
 from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse
 from spade_contracts.statuses import PrefixCheck
 from spade_trainer.chat import ASSISTANT, TOOL, TURN_END, Chat, Spelled
+from spade_trainer.play.spelling import spelling
 from spade_trainer.play.tokens import Transcript, add_drawn, add_given, begin, finish, mask_last
 from spade_trainer.store.episodes import Trajectory, TurnTokens
 
@@ -64,8 +65,9 @@ def open_dialogue(
 ) -> Dialogue:
     """A conversation that begins with these messages."""
     chat = chat.remembering()
-    prompt = chat.prompt(messages, tools=tools, thinking=manner.thinking)
-    return Dialogue(chat, manner, list(messages), tuple(tools), begin(prompt))
+    shown = [_shown(chat, message) for message in messages]
+    prompt = chat.prompt(shown, tools=tools, thinking=manner.thinking)
+    return Dialogue(chat, manner, shown, tuple(tools), begin(prompt))
 
 
 def add_reply(dialogue: Dialogue, request: GenerateRequest, drawn: GenerateResponse) -> str:
@@ -77,7 +79,7 @@ def add_reply(dialogue: Dialogue, request: GenerateRequest, drawn: GenerateRespo
     add_drawn(dialogue.now, drawn, request)
     reply = chat.decode(drawn.token_ids)
     doubled = dialogue.manner.bare and ended(chat, drawn)
-    content = Spelled(chat.harmless(reply) + TURN_END) if doubled else reply
+    content = Spelled(chat.harmless(reply) + (TURN_END if doubled else ""))
     dialogue.messages.append({"role": ASSISTANT, "content": content})
     return reply
 
@@ -90,6 +92,7 @@ def ended(chat: Chat, drawn: GenerateResponse) -> bool:
 def add_answers(dialogue: Dialogue, answers: Sequence[Message]) -> None:
     """Take in what the turn was answered with: one user message, or one tool message for each call."""
     chat, manner = dialogue.chat, dialogue.manner
+    answers = [_shown(chat, answer) for answer in answers]
     if manner.per_turn:
         dialogue.messages += answers
         dialogue.earlier.append(finish(dialogue.now))
@@ -106,6 +109,12 @@ def add_answers(dialogue: Dialogue, answers: Sequence[Message]) -> None:
     given = chat.next_tools(texts, manner.thinking) if called else chat.next_turn(texts[0], manner.thinking)
     add_given(dialogue.now, given)
     dialogue.messages += answers
+
+
+def _shown(chat: Chat, message: Message) -> Message:
+    """A message whose control tokens are broken once, and not at each rendering."""
+    content = message["content"]
+    return message if isinstance(content, Spelled) else {**message, "content": Spelled(chat.harmless(str(content)))}
 
 
 def mask_turn(dialogue: Dialogue) -> None:
@@ -153,11 +162,7 @@ def prefix_check(dialogue: Dialogue, trajectory: Trajectory) -> PrefixCheck:
         return PrefixCheck.NONE
     if dialogue.manner.per_turn:
         return PrefixCheck.PER_TURN
-    chat = dialogue.chat
-    used = trajectory.token_ids.tolist()
     last = max(i for i, message in enumerate(dialogue.messages) if message["role"] == ASSISTANT)
-    rendered = chat.render(dialogue.messages[: last + 1], tools=dialogue.tools, thinking=dialogue.manner.thinking)
-    if chat.encode(rendered)[: len(used)] == used:
-        return PrefixCheck.EXACT
-    text = chat.tokenizer.decode(used, skip_special_tokens=False)
-    return PrefixCheck.REENCODED if rendered.startswith(text) else PrefixCheck.DIVERGED
+    messages, thinking = dialogue.messages[: last + 1], dialogue.manner.thinking
+    rendered = dialogue.chat.render(messages, tools=dialogue.tools, thinking=thinking)
+    return spelling(dialogue.chat, rendered, trajectory.token_ids.tolist())

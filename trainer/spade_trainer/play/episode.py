@@ -29,7 +29,7 @@ from spade_trainer.play.dialogue import (
     sequences,
 )
 from spade_trainer.play.prompt import first_message, template_of, with_hint
-from spade_trainer.play.tokens import begin, finish
+from spade_trainer.play.tokens import begin, finish, seen
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.rewards.returns import credited_return
 from spade_trainer.store.episodes import Episode
@@ -201,8 +201,9 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
         most = _most_new_tokens(table, dialogue)
         if most <= 0:
             return Outcome.TRUNCATED
-        request = GenerateRequest(
-            token_ids=tuple(dialogue.now.token_ids),
+        # Not checked field by field: the context's ids are ours, and some ten thousand.
+        request = GenerateRequest.model_construct(
+            token_ids=seen(dialogue.now),
             temperature=settings.sampling.temperature,
             top_p=settings.sampling.top_p,
             top_k=settings.sampling.top_k,

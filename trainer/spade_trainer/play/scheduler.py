@@ -11,8 +11,6 @@ from spade_trainer.play.episode import EpisodePlan, lost_episode
 from spade_trainer.play.plan import GroupPlan
 from spade_trainer.store.episodes import Episode
 
-CONCURRENCY = 128
-"""Episodes of one worker under way at once (method.md §1.6)."""
 PAUSES_SECONDS = (0.5, 2.0, 5.0)
 """Pauses before a further try; the last one repeats."""
 
@@ -31,13 +29,14 @@ async def play_groups(
     attempts: int,
     finished: Callable[[GroupPlan, list[Episode]], None],
     observed: Callable[[Episode], None] = lambda episode: None,
-    concurrency: int = CONCURRENCY,
+    concurrency: int,
 ) -> None:
     """Play all groups; hand over each when its last episode has ended.
 
     Episodes start in the order of the groups, so that early groups finish early and a kill loses little. attempts:
-    tries of one episode. observed: called as each episode ends. An environment of which infrastructure left no
-    unhinted play is not handed over, and raises EnvironmentLost after all others are done.
+    tries of one episode. concurrency: episodes under way at once. observed: called as each episode ends. An environment
+    of which infrastructure left no unhinted play is not handed over, and raises EnvironmentLost after all others are
+    done.
     """
     room = asyncio.Semaphore(concurrency)
     lost: list[str] = []

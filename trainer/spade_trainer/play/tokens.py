@@ -5,6 +5,7 @@ was trained is therefore exactly what was computed, whatever the chat template w
 `prefix_check` compares the two and its verdict is recorded with the episode.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,11 +24,15 @@ class Transcript:
 
     token_ids: list[int]
     prompt_tokens: int
-    loss_mask: list[bool] = field(default_factory=list)
-    log_probs: list[float] = field(default_factory=list)
+    loss_mask: bytearray
+    """1 on drawn tokens that are trained."""
+    log_probs: "array[float]"
+    """In single precision."""
     spans: list[tuple[int, int]] = field(default_factory=list)
     last_drawn: tuple[int, int] = (0, 0)
     """Where the latest drawn tokens begin and end."""
+    shown: tuple[int, ...] = ()
+    """What `seen` gave last."""
 
     @property
     def tokens(self) -> int:
@@ -38,7 +43,13 @@ class Transcript:
 def begin(prompt: Sequence[int]) -> Transcript:
     """A conversation whose first prompt is rendered, and nothing drawn yet."""
     count = len(prompt)
-    return Transcript(list(prompt), count, [False] * count, [0.0] * count)
+    return Transcript(list(prompt), count, bytearray(count), array("f", bytes(4 * count)))
+
+
+def seen(transcript: Transcript) -> tuple[int, ...]:
+    """The tokens so far, for an engine to go on from."""
+    transcript.shown = tuple(transcript.token_ids)
+    return transcript.shown
 
 
 def add_drawn(transcript: Transcript, response: GenerateResponse, request: GenerateRequest | None = None) -> None:
@@ -48,12 +59,12 @@ def add_drawn(transcript: Transcript, response: GenerateResponse, request: Gener
     Raises PrefixBroken if it is not.
     """
     start = transcript.tokens
-    if request is not None and list(request.token_ids) != transcript.token_ids:
+    if request is not None and not _is_asked(transcript, request.token_ids):
         raise PrefixBroken(f"an engine was asked with {len(request.token_ids)} tokens that are not the {start} kept")
     transcript.last_drawn = (start, start + len(response.token_ids))
     transcript.token_ids += response.token_ids
-    transcript.loss_mask += [True] * len(response.token_ids)
-    transcript.log_probs += response.log_probs
+    transcript.loss_mask += b"\x01" * len(response.token_ids)
+    transcript.log_probs.extend(response.log_probs)
     for span in response.spans:
         if transcript.spans and transcript.spans[-1][0] == span.policy_version:
             version, tokens = transcript.spans[-1]
@@ -65,15 +76,15 @@ def add_drawn(transcript: Transcript, response: GenerateResponse, request: Gener
 def add_given(transcript: Transcript, token_ids: Sequence[int]) -> None:
     """Append tokens that were not drawn: an observation with its turn marks."""
     transcript.token_ids += token_ids
-    transcript.loss_mask += [False] * len(token_ids)
-    transcript.log_probs += [0.0] * len(token_ids)
+    transcript.loss_mask += bytes(len(token_ids))
+    transcript.log_probs.frombytes(bytes(4 * len(token_ids)))
 
 
 def mask_last(transcript: Transcript) -> None:
     """Let the tokens that were drawn last go untrained (method.md §5.3). They stay where they are."""
     start, end = transcript.last_drawn
-    transcript.loss_mask[start:end] = [False] * (end - start)
-    transcript.log_probs[start:end] = [0.0] * (end - start)
+    transcript.loss_mask[start:end] = bytes(end - start)
+    transcript.log_probs[start:end] = array("f", bytes(4 * (end - start)))
 
 
 def finish(transcript: Transcript) -> Trajectory:
@@ -83,8 +94,15 @@ def finish(transcript: Transcript) -> Trajectory:
     end = transcript.last_drawn[1] or transcript.tokens
     return Trajectory(
         token_ids=np.array(transcript.token_ids[:end], dtype=np.int32),
-        loss_mask=np.array(transcript.loss_mask[:end], dtype=np.bool_),
-        log_probs=np.array(transcript.log_probs[:end], dtype=np.float32),
+        loss_mask=np.frombuffer(bytes(transcript.loss_mask[:end]), dtype=np.bool_),
+        log_probs=np.frombuffer(transcript.log_probs[:end].tobytes(), dtype=np.float32),
         prompt_tokens=transcript.prompt_tokens,
         spans=tuple(transcript.spans),
     )
+
+
+def _is_asked(transcript: Transcript, asked: Sequence[int]) -> bool:
+    """Whether these are the tokens so far. The very tuple that was made of them need not be read again."""
+    if asked is transcript.shown and len(asked) == transcript.tokens:
+        return True
+    return list(asked) == transcript.token_ids

@@ -1,7 +1,8 @@
 """Rows as Parquet and back. Columns that hold a value for each token go as arrays, never value by value.
 
 A rollout has some ten million tokens, so they set the pace: no dictionary (token ids are many and log-probabilities
-all differ), the bytes of equal weight beside each other, and a quick codec for log-probabilities, which hardly shrink.
+all differ), the bytes of equal weight beside each other, and a quick codec for both, which hardly shrink. Files say how
+they were written, so that those of other settings are read all the same.
 """
 
 import itertools
@@ -17,7 +18,7 @@ ARRAYS = ("token_ids", "loss_mask", "log_probs")
 """List columns whose rows are written from numpy arrays and read as such, which must not be written to."""
 SPLIT = frozenset({"token_ids", "log_probs"})
 """Of these, columns whose bytes are stored plane by plane."""
-QUICK = frozenset({"log_probs"})
+QUICK = frozenset({"token_ids", "log_probs"})
 """Of these, columns that are compressed for speed."""
 
 
@@ -48,7 +49,7 @@ def parquet_options(schema: "pa.Schema") -> dict[str, Any]:
     leaves = {path: field.name for field in schema for path in _leaves(field.name, field.type)}
     others = [path for path, name in leaves.items() if name not in ARRAYS]
     return {
-        "compression": {path: "lz4" if name in QUICK else "zstd" for path, name in leaves.items()},
+        "compression": {path: "snappy" if name in QUICK else "zstd" for path, name in leaves.items()},
         "use_dictionary": others,
         "write_statistics": others,
         "column_encoding": {path: "BYTE_STREAM_SPLIT" for path, name in leaves.items() if name in SPLIT} or None,

@@ -27,7 +27,7 @@ from spade_trainer.design.designer import GateUnavailable, design_slot
 from spade_trainer.design.procedural import family_designs
 from spade_trainer.store import layout, manifests, timings
 from spade_trainer.store.canaries import believed, read_sightings, unsound_attempt, write_sightings
-from spade_trainer.store.designs import NO_USAGE, Design, read_designs, read_part, write_designs
+from spade_trainer.store.designs import NO_USAGE, Design, Usage, read_designs, read_part, write_designs
 from spade_trainer.store.objects import Store, open_store, uri_of
 from spade_trainer.store.rejected import read_rejected, rejected_attempt, write_rejected
 from spade_trainer.topups import wanted_slots
@@ -139,7 +139,7 @@ async def _design(
             designs = await _patiently(lambda: design_slot(studio, slot))
             write_designs(store, task.cycle, slot, task.attempt, designs, rollout=task.rollout)
             figures.program_drawn(_tokens(designs))
-            figures.endpoint_used(sum((one.usage for one in designs), NO_USAGE))
+            figures.endpoint_used(_usage(designs))
             progress.done += 1
 
         async def tried(canary: Canary, text: str) -> None:
@@ -195,6 +195,11 @@ def _tokens(designs: Sequence[Design]) -> int:
     return sum(design.trajectory.drawn_tokens + design.hint_tokens for design in designs)
 
 
+def _usage(designs: Sequence[Design]) -> Usage:
+    """What these tries asked of endpoints."""
+    return sum((one.usage for one in designs), NO_USAGE)
+
+
 def _summary(
     store: Store, task: DesignTask, manifest: BatchManifest, designs: Sequence[Design], started: float
 ) -> DesignSummary:
@@ -210,6 +215,8 @@ def _summary(
         canaries=manifest.canaries,
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
+        endpoint_requests=(used := _usage(designs)).requests,
+        endpoint_cost=used.cost,
         storage_uri=uri_of(store, _folder(task)),
     )
 
@@ -233,6 +240,8 @@ def _share(store: Store, task: DesignTask, own: Sequence[int], started: float) -
         rejected=bounded(Counter(f"{d.stage}/{d.reason}" for d in designs if not d.accepted)),
         seconds=round(time.monotonic() - started, 3),
         tokens=_tokens(designs),
+        endpoint_requests=(used := _usage(designs)).requests,
+        endpoint_cost=used.cost,
         storage_uri=uri_of(store, _folder(task)),
     )
 

@@ -117,7 +117,14 @@ async def _play_environments(
             progress.verifier_failures.update(episode.verifier_failures)
             figures.episode_ended(episode)
 
-        await play_groups(groups, one, attempts=method.play.episode_attempts, finished=finished, observed=observed)
+        await play_groups(
+            groups,
+            one,
+            attempts=method.play.episode_attempts,
+            finished=finished,
+            observed=observed,
+            concurrency=task.episodes,
+        )
 
 
 def _summary(

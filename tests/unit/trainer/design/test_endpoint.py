@@ -189,6 +189,47 @@ async def test_what_can_never_be_served_is_refused_at_once(status: int) -> None:
     assert served.results == {RequestResult.REFUSED: 1}
 
 
+OTHER_BOUNDS = [
+    {"message": "Use 'max_completion_tokens' instead.", "param": "max_tokens", "code": "unsupported_parameter"},
+    {"message": "Not with this model.", "param": "max_tokens", "code": "unsupported_parameter"},
+    {"message": "Unknown field max_tokens, did you mean max_completion_tokens?"},
+]
+
+
+@pytest.mark.parametrize("error", OTHER_BOUNDS)
+async def test_server_that_takes_the_bound_by_its_newer_name_only_is_asked_so_from_then_on(
+    error: dict[str, str],
+) -> None:
+    served = Served([text(json.dumps({"error": error}), 400), saying("one"), saying("two")])
+    async with asking(served, attempts=1) as ask:
+        first, second = await ask(MESSAGES, SAMPLING), await ask(MESSAGES, SAMPLING)
+    assert (first.text, second.text) == ("one", "two")
+    assert (first.usage.requests, second.usage.requests) == (2, 1)
+    assert [body.get("max_tokens") for body in served.bodies] == [100, None, None]
+    assert [body.get("max_completion_tokens") for body in served.bodies] == [None, 100, 100]
+    assert served.results == {RequestResult.OTHER_BOUND: 1, RequestResult.ANSWERED: 2}
+    assert served.pauses == []
+
+
+async def test_server_that_takes_neither_name_is_no_endless_task() -> None:
+    served = Served([text('{"error": {"message": "max_completion_tokens is too large"}}', 400)])
+    async with asking(served) as ask:
+        with pytest.raises(EndpointRefused, match="too large"):
+            await ask(MESSAGES, SAMPLING)
+    assert served.results == {RequestResult.OTHER_BOUND: 1, RequestResult.REFUSED: 1}
+
+
+@pytest.mark.parametrize(
+    "body", ["null", "[]", '{"error": null}', '{"error": "max_tokens"}', '{"error": {"param": 1}}', "["]
+)
+async def test_other_refusals_are_no_question_of_the_name(body: str) -> None:
+    served = Served([text(body, 400)])
+    async with asking(served) as ask:
+        with pytest.raises(EndpointRefused):
+            await ask(MESSAGES, SAMPLING)
+    assert served.results == {RequestResult.REFUSED: 1}
+
+
 @pytest.mark.parametrize("content", ["", None])
 async def test_empty_answer_is_the_models_word(content: str | None) -> None:
     async with asking(Served([saying(content)])) as ask:

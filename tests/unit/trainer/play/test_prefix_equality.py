@@ -18,14 +18,14 @@ from tests.unit.trainer.byte_model import CHATML, SPECIAL, TAGS, real_template, 
 from tests.unit.trainer.fakes import ScriptedSession, opening, scripted, step
 
 from spade_contracts.config.method import Profile
-from spade_contracts.engine_api import GenerateRequest, GenerateResponse
+from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse, VersionSpan
 from spade_contracts.statuses import PrefixCheck
 from spade_sandbox.client import CallResult, StepResult, Tool
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.play.dialogue import manner_of
 from spade_trainer.play.episode import EpisodePlan, Generate, Table, play_episode
 from spade_trainer.play.samples import trained_sequences
-from spade_trainer.play.tokens import PrefixBroken, add_drawn, begin
+from spade_trainer.play.tokens import PrefixBroken, add_drawn, add_given, begin, seen
 from spade_trainer.store.episodes import Episode
 from spade_trainer.workers.model_source import resolve_model
 
@@ -185,3 +185,32 @@ def test_a_prompt_that_is_not_what_is_kept_is_refused(chats: Chats) -> None:
     drawn = asyncio.run(scripted(chat, lambda prompt, request: "x")(request, 1))
     with pytest.raises(PrefixBroken):
         add_drawn(transcript, drawn, request)
+
+
+def test_tokens_that_came_after_an_engine_was_asked_make_its_answer_a_stranger(chats: Chats) -> None:
+    chat = chats("chatml")
+    transcript = begin([1, 2, 3])
+    request = GenerateRequest.model_construct(
+        token_ids=seen(transcript), temperature=1, max_new_tokens=5, seed=0, policy_version=3
+    )
+    drawn = asyncio.run(scripted(chat, lambda prompt, request: "x")(request, 1))
+    add_given(transcript, [4])
+    with pytest.raises(PrefixBroken):
+        add_drawn(transcript, drawn, request)
+
+
+@given(kept=st.lists(st.integers(0, 5), max_size=6), asked=st.lists(st.integers(0, 5), max_size=6))
+def test_an_answer_is_kept_only_behind_the_very_tokens_that_were_asked(kept: list[int], asked: list[int]) -> None:
+    transcript = begin(kept)
+    seen(transcript)
+    request = GenerateRequest.model_construct(token_ids=tuple(asked))
+    spans = (VersionSpan(policy_version=0, tokens=1),)
+    drawn = GenerateResponse(
+        token_ids=(7,), log_probs=(-1.0,), finish_reason=FinishReason.STOP, spans=spans, boot_id="b"
+    )
+    if kept == asked:
+        add_drawn(transcript, drawn, request)
+        assert transcript.token_ids == [*kept, 7]
+    else:
+        with pytest.raises(PrefixBroken):
+            add_drawn(transcript, drawn, request)

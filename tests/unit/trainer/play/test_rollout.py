@@ -223,7 +223,11 @@ async def test_an_episode_that_infrastructure_failed_is_played_again_and_not_sco
 
     done: dict[str, list[Episode]] = {}
     await play_groups(
-        [group(0)], play, attempts=3, finished=lambda plan, episodes: done.update({plan.environment: episodes})
+        [group(0)],
+        play,
+        attempts=3,
+        finished=lambda plan, episodes: done.update({plan.environment: episodes}),
+        concurrency=4,
     )
     assert [(e.outcome, e.attempts) for e in done["c0001-s000"]] == [
         (Outcome.SCORED, 1),
@@ -242,7 +246,11 @@ async def test_an_environment_without_any_finished_play_is_left_for_the_next_try
     done: list[str] = []
     with pytest.raises(EnvironmentLost, match="c0001-s000"):
         await play_groups(
-            [group(0), group(1)], play, attempts=2, finished=lambda plan, _: done.append(plan.environment)
+            [group(0), group(1)],
+            play,
+            attempts=2,
+            finished=lambda plan, _: done.append(plan.environment),
+            concurrency=4,
         )
     assert done == ["c0001-s001"]
 
@@ -267,7 +275,7 @@ async def test_a_bug_in_one_episode_ends_the_worker() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ExceptionGroup):
-        await play_groups([group(0)], play, attempts=3, finished=lambda *_: None)
+        await play_groups([group(0)], play, attempts=3, finished=lambda *_: None, concurrency=4)
 
 
 def composed(folder: Path, slots: Sequence[int], shuffle: Callable[[list[Any]], None]) -> bytes:
