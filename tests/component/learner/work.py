@@ -28,6 +28,7 @@ def loss_config(kl: float = 0.0, budget: int = 700) -> LossConfig:
         importance_low=0.0,
         importance_high=2.0,
         kl_coefficient=kl,
+        temperature=1.0,
         max_tokens_per_microbatch=budget,
     )
 
@@ -92,6 +93,11 @@ def two_steps(backend: Backend, folder: str, layout: dict[str, int], kl: float, 
         "after": masters.parameter_sha256(trained),
         "scores": training.score(trained.network, tuple(range(40)), backend.device),
     }
+
+
+def scores(backend: Backend, folder: str, tokens: tuple[int, ...]) -> list[float]:
+    """Log-probabilities of the tokens but the first."""
+    return list(training.score(network(backend, folder, {}), tokens, backend.device))
 
 
 def steps_with_moves(backend: Backend, folder: str, layout: dict[str, int], kl: float) -> dict[str, Any]:

@@ -62,6 +62,7 @@ CONSTANTS: tuple[Row, ...] = (
     ("§1.5", "play.contextTokens", all_six(32768)),
     ("§1.5", "play.maxTurns", all_six(25)),
     ("§1.5", "switches.logProbTemperature", all_six("One")),
+    ("§1.5", "learner.loss.temperature", (1.0, 1.0, 1.0, 0.7, 1.0, 1.0)),
     ("§1.5", "environments.designer.thinking", ("Disabled", "Enabled", "Disabled", "Disabled", "Enabled", "Disabled")),
     ("§1.5", "play.thinking", ("Disabled", "Enabled", "Disabled", "Disabled", "Enabled", "Disabled")),
     ("§1.5", "switches.designerThinking", all_six("Never")),
