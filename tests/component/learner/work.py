@@ -223,6 +223,21 @@ def export_unchanged(backend: Backend, folder: str, layout: dict[str, int], out:
     dist.barrier()
 
 
+def context_parallel_attention(backend: Backend) -> str:
+    """What Megatron's plain attention says to two context-parallel ranks."""
+    from megatron.core.transformer.dot_product_attention import DotProductAttention
+    from megatron.core.transformer.enums import AttnMaskType
+    from megatron.core.transformer.transformer_config import TransformerConfig
+
+    start_parallel(ParallelismConfig(), ranks=dist.get_world_size(), seed=1)
+    config = TransformerConfig(num_layers=1, hidden_size=8, num_attention_heads=2, context_parallel_size=2)
+    try:
+        DotProductAttention(config, 1, AttnMaskType.causal, "self")
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
 def refused_layout(backend: Backend, folder: str, layout: dict[str, int]) -> str:
     """Which field the refusal of a layout names."""
     try:

@@ -44,6 +44,11 @@ class Served:
     """Where the engine's pod keeps what it read."""
 
 
+def proven(now: LearnerStatus) -> bool:
+    """Whether there is a proof of the version."""
+    return any(proof.policy_version == VERSION for proof in now.proofs)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("bucket")
@@ -62,7 +67,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                 learner.until(lambda _: True, seconds=300)
                 wait_for_boot(engine)
                 assert learner.put_target(VERSION, {"e0": "127.0.0.1"}) == 200
-                status = learner.until(lambda now: any(proof.policy_version == VERSION for proof in now.proofs))
+                status = learner.until(proven, seconds=300)
                 yield Served(engine, status, copies)
             finally:
                 learner.stop()
