@@ -306,7 +306,8 @@ def _sample(
 
 def _temperature(method: MethodConfig, sampling: float) -> float:
     """What the learner divides logits by (D10)."""
-    return sampling if method.switches.log_prob_temperature is LogProbTemperature.SAMPLING else 1.0
+    own = method.switches.log_prob_temperature is LogProbTemperature.SAMPLING
+    return sampling if own else method.learner.loss.temperature
 
 
 def _earlier(store: Store, method: MethodConfig, rollout: int) -> tuple[RolloutManifest, ...]:

@@ -40,6 +40,8 @@ class Purpose(StrEnum):
     """Service and kind of task of a tool prompt, or ideas of a game prompt: cycle, slot, attempt."""
     POOL = "pool"
     """Order of a fixed pool: how often it was gone through."""
+    JUDGE = "judge"
+    """Sampling of the policy's answer as judge: the first 8 bytes of the question's SHA-256."""
     PROBE = "probe"
     """Tokens of the weight proof's probe: no keys."""
 

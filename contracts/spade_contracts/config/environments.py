@@ -89,7 +89,8 @@ class PoolConfig(Document):
     """Existing programs in place of a designer (method.md §10)."""
 
     uri: str = Field(default="", max_length=1024)
-    """A folder (its `*.py`, at any depth), or a JSONL or Parquet file with a column `program`, inside the pods."""
+    """A folder (its `*.py`, at any depth), or a JSONL or Parquet file with a column `program`: `file:///PATH` as the
+    pods see it, or `s3://BUCKET/KEY`."""
     sha256: str = Field(default="", max_length=64, pattern=r"^([0-9a-f]{64})?$")
     """Digest that the pool must have: of a file its own, of a folder that of its listing as `sha256sum` prints it,
     sorted by path (docs/designer.md). Required, so that a run says what it was trained on."""

@@ -33,6 +33,8 @@ class LossConfig(Document):
     """Upper clip of the truncated importance weight."""
     kl_coefficient: float = Field(ge=0, le=10)
     """Weight of the k3 penalty against policy 0; 0 computes no reference."""
+    temperature: float = Field(gt=0, le=2)
+    """Divides the learner's logits with logProbTemperature: One; with Sampling each role's own does (D10)."""
     max_tokens_per_microbatch: int = Field(ge=64, le=1048576)
     """Samples are packed up to this many padded tokens; a larger one goes alone."""
 

@@ -124,6 +124,7 @@ def _games() -> dict[str, Any]:
                 "importance_low": 0.0,
                 "importance_high": 2.0,
                 "kl_coefficient": 0.0,
+                "temperature": 1.0,
                 "max_tokens_per_microbatch": 8192,
             },
             "checkpoint_every": 16,

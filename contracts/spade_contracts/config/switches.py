@@ -10,7 +10,9 @@ class LogProbTemperature(StrEnum):
     """D10: at which temperature the learner's log-probabilities are taken."""
 
     SAMPLING = "Sampling"
+    """At that of each role's sampling, at which the engine reports its own."""
     ONE = "One"
+    """At one for all samples, learner.loss.temperature, whatever they were drawn at."""
 
 
 class EpisodeSeeds(StrEnum):

@@ -106,15 +106,30 @@ class DifficultySettings(Document):
     """A higher mean return of the probes is a rejection; 1 only reports."""
 
 
-class JudgeSettings(Document):
-    """The model judge: an OpenAI-compatible endpoint."""
+class JudgeSource(StrEnum):
+    """Which model judges."""
 
+    ENDPOINT = "Endpoint"
+    """That at `url`."""
+    POLICY = "Policy"
+    """The run's own policy, by its engines and without thinking (method.md §4.3). Only in a run."""
+
+
+class JudgeSettings(Document):
+    """The model judge. An error, silence, or an answer that cannot be read is a rejection, whoever judges."""
+
+    source: JudgeSource = JudgeSource.ENDPOINT
+    """Which model judges."""
     url: str = Field(default="", max_length=1024)
-    """Base URL; without one the judge is unavailable, which rejects."""
+    """Base URL of an OpenAI-compatible endpoint; without one the judge is unavailable, which rejects."""
     model: str = Field(default="", max_length=256)
     """Name of the model at the endpoint."""
     max_tokens: int = Field(default=1024, ge=1, le=65536)
     """Longest answer."""
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    """Of the judge's sampling; 0 takes the likeliest token."""
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus mass of the judge's sampling."""
     timeout_seconds: float = Field(default=120.0, gt=0, le=3600)
     """Deadline of one answer."""
 

@@ -300,6 +300,13 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
             field=".source.programs",
             once=True,
         ),
+        Rule(
+            "!has(self.source) || !has(self.verification) || !has(self.verification.judge) || "
+            "!has(self.verification.judge.source) || self.verification.judge.source != 'Policy'",
+            "spec.verification.judge.source: without a run there is no policy that could judge: write Endpoint",
+            field=".verification",
+            once=True,
+        ),
         _grows("retry", _RETRY),
         *(_frozen(field, f"spec.{field}", "EnvBatch", "batch") for field in BATCH_FROZEN),
     ),

@@ -5,7 +5,7 @@ from datetime import datetime
 from posixpath import normpath
 
 from spade_contracts.config import ParallelismConfig, VerificationSettings
-from spade_contracts.config.verification import OptionalStage
+from spade_contracts.config.verification import JudgeSource, OptionalStage
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
@@ -84,11 +84,20 @@ def check(spec: SpadeRunSpec) -> None:
 def _check_judge(verification: VerificationSettings) -> None:
     """Raise InvalidInput for a judge that would reject every program, or would never be asked."""
     where, wanted = "spec.environments.verification.judge.url", OptionalStage.JUDGE in verification.stages
+    if verification.judge.source is JudgeSource.POLICY:
+        if verification.judge.url:
+            raise InvalidInput(where, "is not used", remedy="Remove it, or write judge.source: Endpoint.")
+        if not wanted:
+            raise InvalidInput(
+                where.replace("url", "source"), "is not used", remedy="Add Judge to verification.stages, or remove it."
+            )
+        return
     if wanted and not verification.judge.url:
         raise InvalidInput(
             where,
             "is empty, but verification.stages holds Judge: without a judge every program is rejected",
-            remedy="Write the base URL of an OpenAI-compatible endpoint, or remove Judge from the stages.",
+            remedy="Write the base URL of an OpenAI-compatible endpoint, or judge.source: Policy, or remove Judge from "
+            "the stages.",
         )
     if verification.judge.url and not wanted:
         raise InvalidInput(
@@ -116,7 +125,9 @@ def _check_layout(layout: ParallelismConfig) -> None:
         size = getattr(layout, name)
         if size > 1:
             raise NotSupported(
-                f"spec.learner.parallelism.{name}", f"{size} ranks cannot be trained yet", remedy="Write 1."
+                f"spec.learner.parallelism.{name}",
+                f"{size} ranks cannot be trained by this version",
+                remedy="Write 1, and a larger tensor parallel size if episodes need room (docs/learner.md).",
             )
 
 

@@ -44,8 +44,9 @@ def _check_pool(pool: PoolConfig, *, wanted: bool) -> None:
         if pool.uri:
             raise InvalidInput(f"{where}.uri", "is not used", remedy="Remove it, or write source: Pool.")
         return
-    if not pool.uri.startswith("file:///"):
-        remedy = "Write file:///PATH of a folder, JSONL or Parquet file with programs, as the pods see it."
+    parts = urlsplit(pool.uri)
+    if not (pool.uri.startswith("file:///") or (parts.scheme == "s3" and parts.netloc)):
+        remedy = "Write file:///PATH, as the pods see it, or s3://BUCKET/KEY of a folder, JSONL or Parquet file."
         raise InvalidInput(f"{where}.uri", f"{pool.uri!r} cannot be read", remedy=remedy)
     if not pool.sha256:
         remedy = "Write the digest of the pool; docs/designer.md says how it is made."

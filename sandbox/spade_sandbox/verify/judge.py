@@ -15,8 +15,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.verification import JudgeSettings, OptionalStage, VerificationSettings
-from spade_contracts.errors import InfrastructureFault
+from spade_contracts.config.verification import JudgeSettings, JudgeSource, OptionalStage, VerificationSettings
+from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.trial import Program
 
@@ -99,8 +99,18 @@ def mark_of(source: str) -> str:
 
 @contextlib.asynccontextmanager
 async def judge_of(settings: VerificationSettings, api_key: str | None = None) -> AsyncIterator[Judge | None]:
-    """The judge that these settings ask for; None where its stage is off, or no endpoint is named."""
-    if OptionalStage.JUDGE not in settings.stages or not settings.judge.url:
+    """The judge that these settings ask for; None where its stage is off, or no endpoint is named.
+
+    Raises InvalidInput for a judge that only a run has: its policy (trainer/spade_trainer/design/self_judge.py).
+    """
+    wanted = OptionalStage.JUDGE in settings.stages
+    if wanted and settings.judge.source is JudgeSource.POLICY:
+        raise InvalidInput(
+            "verification.judge.source",
+            "there is no policy here",
+            remedy="Write source: Endpoint, and the judge's url.",
+        )
+    if not wanted or not settings.judge.url:
         yield None
         return
     async with judge_at(settings.judge, api_key) as judge:
@@ -124,7 +134,8 @@ async def judge_at(settings: JudgeSettings, api_key: str | None = None) -> Async
                 "model": settings.model,
                 "messages": [{"role": "user", "content": prompt}],
                 "max_tokens": settings.max_tokens,
-                "temperature": 0.0,
+                "temperature": settings.temperature,
+                "top_p": settings.top_p,
             }
             async with http.post(f"{settings.url.rstrip('/')}/chat/completions", json=body) as response:
                 text = await _bounded_text(response)

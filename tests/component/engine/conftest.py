@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -161,8 +161,12 @@ def start_engine(
     *,
     colocated: bool = False,
     control_token: str = CONTROL_TOKEN,
+    variables: Mapping[str, str] | None = None,
 ) -> RunningEngine:
-    """Start `spade-engine` as a pod would, with the run's vLLM arguments, on free ports; it is not ready yet."""
+    """Start `spade-engine` as a pod would, with the run's vLLM arguments, on free ports; it is not ready yet.
+
+    variables: of its environment, such as the keys of a bucket.
+    """
     tokens = folder / "tokens"
     tokens.mkdir(parents=True)
     (tokens / f"{Door.ENGINE_DATA}.sha256").write_text(token_digest(DATA_TOKEN))
@@ -176,6 +180,7 @@ def start_engine(
     programs.mkdir()
     (programs / "lscpu").symlink_to(shutil.which("lscpu") or "/usr/bin/lscpu")
     environment = {"PATH": str(programs), "HOME": str(scratch), "TMPDIR": str(scratch), "OMP_NUM_THREADS": "1"}
+    environment |= variables or {}
     command = [sys.executable, "-m", "spade_trainer.engine.main"]
     command += ["--task", str(folder / "task.json"), "--tokens", str(tokens), "--host", "127.0.0.1"]
     command += ["--data-port", str(data), "--control-port", str(control), "--status-port", str(status)]

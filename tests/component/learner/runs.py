@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from tests.component.learner.tiny import VOCABULARY, save_random_model
+from tests.support.s3 import S3Service
 from tests.unit.trainer.builders import design, episode, method, run_manifest, write_cycle
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.manifests import EnvironmentReturns, RolloutManifest
 from spade_trainer.store import layout, manifests, policies
 from spade_trainer.store.episodes import Trajectory, write_episodes
-from spade_trainer.store.objects import Store, local_path, open_store
+from spade_trainer.store.objects import Store, create, local_path, open_store
 
 ENVIRONMENTS = 4
 PLAYS = 4
@@ -43,6 +44,14 @@ def make_run(folder: Path, config: MethodConfig, *, rollouts: int, model: Path |
     manifests.write(store, manifests.run_path(), run_manifest(config))
     for rollout in range(rollouts):
         add_rollout(store, rollout)
+    return store
+
+
+def in_bucket(folder: Path, service: S3Service) -> Store:
+    """A copy of a run's folder in a bucket."""
+    store = open_store(f"s3://{service.bucket()}/runs/learner")
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        create(store, file.relative_to(folder).as_posix(), file.read_bytes())
     return store
 
 

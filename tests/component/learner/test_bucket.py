@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.component.learner.process import RunningLearner, start_learner
-from tests.component.learner.runs import make_run, settings
+from tests.component.learner.runs import in_bucket, make_run, settings
 from tests.support.s3 import S3Service, s3_service
 
 from spade_contracts.engine_api import LoadRequest
@@ -13,7 +13,7 @@ from spade_contracts.manifests import StepManifest
 from spade_contracts.statuses import LearnerState
 from spade_trainer.engine.policies import boot_folder, find_policy
 from spade_trainer.store import layout, manifests
-from spade_trainer.store.objects import Store, create, local_path, names, open_store, uri_of
+from spade_trainer.store.objects import Store, local_path, names, uri_of
 from spade_trainer.store.tensors import digest_files
 
 ROLLOUTS = 4
@@ -23,14 +23,6 @@ ROLLOUTS = 4
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Service]:
     with s3_service(tmp_path_factory.mktemp("staging")) as running:
         yield running
-
-
-def in_bucket(folder: Path, service: S3Service) -> Store:
-    """A copy of a run's folder in a bucket."""
-    store = open_store(f"s3://{service.bucket()}/runs/learner")
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        create(store, file.relative_to(folder).as_posix(), file.read_bytes())
-    return store
 
 
 def trained(folder: Path, store: Store, *, kill_at: int | None = None) -> list[str]:

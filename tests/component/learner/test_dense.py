@@ -94,6 +94,12 @@ def test_expert_parallelism_is_refused(model: str) -> None:
     assert on_ranks(2, "refused_layout", model, {"expert": 2}) == ["spec.learner.parallelism.expert"] * 2
 
 
+def test_context_parallelism_is_refused_and_megatron_has_none_without_transformer_engine(model: str) -> None:
+    assert on_ranks(2, "refused_layout", model, {"context": 2}) == ["spec.learner.parallelism.context"] * 2
+    (said,) = on_ranks(1, "context_parallel_attention")
+    assert said == "Context parallelism is only supported by TEDotProductAttention!"
+
+
 def with_head(folder: Path, factor: float) -> Path:
     """A model with tied embeddings whose file holds them a second time, times a factor."""
     save_random_dense_model(folder, tied=True)

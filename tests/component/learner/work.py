@@ -28,6 +28,7 @@ def loss_config(kl: float = 0.0, budget: int = 700) -> LossConfig:
         importance_low=0.0,
         importance_high=2.0,
         kl_coefficient=kl,
+        temperature=1.0,
         max_tokens_per_microbatch=budget,
     )
 
@@ -92,6 +93,11 @@ def two_steps(backend: Backend, folder: str, layout: dict[str, int], kl: float, 
         "after": masters.parameter_sha256(trained),
         "scores": training.score(trained.network, tuple(range(40)), backend.device),
     }
+
+
+def scores(backend: Backend, folder: str, tokens: tuple[int, ...]) -> list[float]:
+    """Log-probabilities of the tokens but the first."""
+    return list(training.score(network(backend, folder, {}), tokens, backend.device))
 
 
 def steps_with_moves(backend: Backend, folder: str, layout: dict[str, int], kl: float) -> dict[str, Any]:
@@ -215,6 +221,21 @@ def export_unchanged(backend: Backend, folder: str, layout: dict[str, int], out:
     """Load and export."""
     export.export(network(backend, folder, layout), Path(folder), Path(out), backend.control)
     dist.barrier()
+
+
+def context_parallel_attention(backend: Backend) -> str:
+    """What Megatron's plain attention says to two context-parallel ranks."""
+    from megatron.core.transformer.dot_product_attention import DotProductAttention
+    from megatron.core.transformer.enums import AttnMaskType
+    from megatron.core.transformer.transformer_config import TransformerConfig
+
+    start_parallel(ParallelismConfig(), ranks=dist.get_world_size(), seed=1)
+    config = TransformerConfig(num_layers=1, hidden_size=8, num_attention_heads=2, context_parallel_size=2)
+    try:
+        DotProductAttention(config, 1, AttnMaskType.causal, "self")
+    except AssertionError as error:
+        return str(error)
+    return ""
 
 
 def refused_layout(backend: Backend, folder: str, layout: dict[str, int]) -> str:

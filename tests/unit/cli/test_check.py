@@ -91,6 +91,11 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
             "Write the digest",
         ),
         (
+            "  environments: {designer: {source: Pool, pool: {uri: 's3://bucket/pools/fixed'}}}\n",
+            "spec.environments.designer.pool.sha256",
+            "Write the digest",
+        ),
+        (
             "  environments: {designer: {pool: {uri: 'file:///storage/pool'}}}\n",
             "spec.environments.designer.pool.uri",
             "source: Pool",

@@ -47,6 +47,15 @@ def test_problem_of_the_spec_is_the_conditions_message_and_stops_everything() ->
         ({"engine": {"args": {"max-model-len": "128"}}}, "spec.engine.args.max-model-len"),
         ({"environments": {"verification": {"stages": ["Judge"]}}}, "judge.url: is empty"),
         ({"environments": {"verification": {"judge": {"url": "http://judge/v1"}}}}, "judge.url: is not used"),
+        ({"environments": {"verification": {"judge": {"source": "Policy"}}}}, "judge.source: is not used"),
+        (
+            {
+                "environments": {
+                    "verification": {"stages": ["Judge"], "judge": {"source": "Policy", "url": "http://judge/v1"}}
+                }
+            },
+            "judge.url: is not used",
+        ),
         ({"model": {"uri": "file:///mnt/key/model"}, **WITH_SECRET}, "spec.model.uri"),
         ({"environments": {"corpus": {"uri": "file:///mnt/key"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
         ({"environments": {"corpus": {"uri": "file:////mnt//key/./x"}}, **WITH_SECRET}, "spec.environments.corpus.uri"),
@@ -87,6 +96,12 @@ def test_layout_that_is_not_trained_yet_is_refused_before_anything_starts(
 def test_tensor_parallelism_alone_is_left_to_preparation_which_knows_the_model() -> None:
     learner = {"ranksPerNode": 2, "parallelism": {"tensor": 2}}
     assert not accept(p.seen(p.run_record(learner=learner)), p.NOW).blocks
+
+
+def test_the_policy_may_judge() -> None:
+    run = p.run_record(environments={"verification": {"stages": ["Judge"], "judge": {"source": "Policy"}}})
+    assert run.spec is not None
+    check(run.spec)
 
 
 def test_judge_with_its_stage_is_fine() -> None:

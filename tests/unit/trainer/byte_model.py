@@ -1,6 +1,7 @@
 """A policy's folder whose tokenizer knows bytes and Qwen3's turn marks: enough for everything but weights."""
 
 import json
+import shutil
 from pathlib import Path
 
 CHATML = (
@@ -10,7 +11,9 @@ CHATML = (
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
 """Qwen3 has a token for each of them, none of which is special."""
-TEMPLATES = Path(__file__).parents[2] / "data" / "chat_templates"
+DATA = Path(__file__).parents[2] / "data"
+TEMPLATES = DATA / "chat_templates"
+REAL_TOKENIZER = DATA / "tokenizers" / "qwen3.json"
 
 
 def real_template(name: str) -> str:
@@ -59,6 +62,17 @@ def write_byte_model(folder: Path, *, template: str = CHATML, context_tokens: in
     }
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [end]}))
+    return folder
+
+
+def write_real_model(folder: Path, *, template: str) -> Path:
+    """The same with Qwen3's own tokenizer: its normaliser, its splits, its added tokens, the first of its merges."""
+    write_byte_model(folder, template=template)
+    shutil.copyfile(REAL_TOKENIZER, folder / "tokenizer.json")
+    changed = {"config.json": {"vocab_size": 151936, "eos_token_id": 151645}}
+    changed["generation_config.json"] = {"eos_token_id": [151645, 151643]}
+    for name, values in changed.items():
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | values))
     return folder
 
 

@@ -148,6 +148,9 @@ def test_the_learner_uses_the_sampling_temperature_or_one_by_the_switch(tmp_path
     assert {s.temperature for s in corrected.samples} == {0.6}
     paper = assemble(store, run_manifest(method(Profile.PAPER)), 2)
     assert {s.temperature for s in paper.samples} == {1.0}
+    for profile, expected in ((Profile.PAPER, 0.7), (Profile.CORRECTED, 0.6)):
+        warm = assemble(store, run_manifest(method(profile, learner={"loss": {"temperature": 0.7}})), 2)
+        assert {s.temperature for s in warm.samples} == {expected}
 
 
 @pytest.mark.switch("batchDenominator")

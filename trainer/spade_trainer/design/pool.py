@@ -4,16 +4,13 @@ A pool is read whole and compared with the digest that the run names, so every c
 programs. Which ones a cycle gets is a function of the run's seed and the cycle.
 """
 
-import hashlib
 from collections import deque
-from collections.abc import Sequence
 
 from spade_contracts.config.environments import PoolConfig
 from spade_contracts.errors import InvalidInput
 from spade_trainer.design.draws import keyed
 from spade_trainer.randomness import Purpose
-from spade_trainer.store.objects import local_path, open_store
-from spade_trainer.store.programs import ProgramFile, read_programs
+from spade_trainer.store.programs import ProgramFile, read_with_digest
 
 WHERE = "environments.designer.pool"
 UNKNOWN_SKILL = "unknown"
@@ -31,11 +28,11 @@ class PoolChanged(InvalidInput):
 def read_pool(settings: PoolConfig) -> tuple[ProgramFile, ...]:
     """The programs of a pool, sorted by path.
 
-    Raises PoolNotFound if none can be read, and PoolChanged if they have another digest than the settings name.
+    Raises PoolNotFound if none can be read, PoolChanged if they have another digest than the settings name, and
+    StorageUnreachable if S3 fails.
     """
     try:
-        programs = read_programs(settings.uri)
-        found = pool_digest(settings.uri, programs)
+        programs, found = read_with_digest(settings.uri)
     except (InvalidInput, OSError) as error:
         raise PoolNotFound(f"{WHERE}.uri", str(error)) from error
     if found != settings.sha256:
@@ -45,20 +42,6 @@ def read_pool(settings: PoolConfig) -> tuple[ProgramFile, ...]:
             remedy="Correct the pool, or write that digest if these are the programs that are meant.",
         )
     return programs
-
-
-def pool_digest(uri: str, programs: Sequence[ProgramFile]) -> str:
-    """The digest of a pool: of a file its own SHA-256; of a folder that of its listing.
-
-    The listing has a line `SHA-256, two spaces, path, line end` for each program, sorted by path, as `sha256sum` prints
-    it.
-    """
-    path = local_path(open_store(uri), "")
-    if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    lines = (f"{hashlib.sha256(program.content).hexdigest()}  {program.name}\n" for program in programs)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def pool_draws(run_seed: int, size: int, per_cycle: int, cycle: int) -> tuple[int, ...]:

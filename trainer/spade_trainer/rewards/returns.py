@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from spade_contracts.config.switches import EnvironmentFaultCredit, FailedHintedPlays, Switches
+from spade_contracts.protocol import PROGRAM_FAULTS
 from spade_contracts.statuses import Outcome
+from spade_contracts.verdicts import Operation, VerifierFailure
 
 CRASH_RETURN = -1.0
 """What the reference's wrapper pays a player whose program crashed (method.md §4.2, D16)."""
@@ -11,6 +13,13 @@ STEP_FAULTS = frozenset({"crash/step", "invalid_return/step"})
 """Faults that the reference's wrapper turns into a terminated episode; all others fail the play there."""
 STEP_TIMEOUTS = frozenset({"timeout/open", "timeout/reset", "timeout/step"})
 """Faults for which the reference flags an environment (method.md §1.6); a tool's timeout is none of them."""
+
+PLAY_OPERATIONS = (Operation.OPEN, Operation.RESET, Operation.STEP, Operation.TOOLS, Operation.CALL)
+"""What a play asks of a session."""
+KNOWN_FAULTS = frozenset(f"{kind}/{operation}" for kind in PROGRAM_FAULTS for operation in PLAY_OPERATIONS) | {
+    f"{VerifierFailure.SUCCESS_WITH_ERROR}/{Operation.STEP}"
+}
+"""All that an episode's `fault` can say of its program, as `kind/operation`."""
 
 
 def episode_return(rewards: Sequence[float], terminated: bool) -> float:

@@ -4,13 +4,14 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from spade_contracts.base import Document
 from spade_contracts.config import LossConfig, RewardsConfig, Switches
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.method import Profile
 from spade_contracts.config.partial import partial
+from spade_trainer.rewards.returns import KNOWN_FAULTS
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, le=1e9)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
@@ -29,8 +30,8 @@ def _form(value: Any) -> str:
 
 
 def _one_or_zero(value: Any) -> bool:
-    """A mask's entry: true, false, 1 or 0."""
-    if not isinstance(value, int) or value not in {0, 1}:
+    """A mask's entry: true, false, 1 or 0, as a whole number or as the 1.0 that arrays are written with."""
+    if not isinstance(value, int | float) or value not in {0, 1}:
         raise ValueError("is none of 1, 0, true and false")
     return bool(value)
 
@@ -199,6 +200,13 @@ class EpisodeInput(Document):
     """Kind and operation of an environment fault, such as `crash/step`."""
     lost: Flag = False
     """Whether infrastructure failed: the play counts for nothing."""
+
+    @field_validator("fault")
+    @classmethod
+    def _known_fault(cls, value: str | None) -> str | None:
+        if value is not None and value not in KNOWN_FAULTS:
+            raise ValueError(f"{value!r} is no fault of a program; write one of {', '.join(sorted(KNOWN_FAULTS))}")
+        return value
 
 
 Play = Annotated[

@@ -6,7 +6,7 @@ or does not answer is asked again until a deadline; a missing right or bucket is
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -87,6 +87,30 @@ class S3Files:
             return ()
         below = (str(path).rstrip("/").removeprefix(f"{folder}/") for path in found)
         return tuple(name for name in below if name and "/" not in name)
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Bytes of every object below a folder or in a whole bucket, at any depth, by its name there."""
+        try:
+            found = _asked(self, folder, lambda: self.fs.find(folder, detail=True))
+        except FileNotFoundError:
+            return {}
+        below = ((str(path).removeprefix(f"{folder}/"), entry) for path, entry in found.items() if path != folder)
+        return {name: int(entry["size"]) for name, entry in below}
+
+    def beginnings(self, paths: Sequence[str], count: int) -> tuple[bytes, ...]:
+        """The first `count` bytes of each of some stored files, none of them empty, several at a time.
+
+        Raises FileNotFoundError.
+        """
+
+        def ask() -> list[bytes]:
+            answers = self.fs.cat_ranges(list(paths), [0] * len(paths), [count] * len(paths))
+            wrong = next((answer for answer in answers if isinstance(answer, Exception)), None)
+            if wrong is not None:
+                raise wrong
+            return [bytes(answer) for answer in answers]
+
+        return tuple(_asked(self, paths[0], ask)) if paths else ()
 
     def create(self, path: str, content: bytes) -> bool:
         """See `Files`. A write that was lost to an earlier try of itself counts as lost, and holds the same bytes."""

@@ -20,7 +20,6 @@ from spade_contracts.tasks import DesignTask
 from spade_contracts.verdicts import Verdict
 from spade_sandbox.verify import canaries
 from spade_sandbox.verify.canaries import Canary, Sighting
-from spade_sandbox.verify.judge import judge_of
 from spade_trainer.design.canaries import canaries_of, mixed
 from spade_trainer.design.compose import compose_batch, finished_parts
 from spade_trainer.design.designer import GateUnavailable, design_slot
@@ -37,7 +36,7 @@ from spade_trainer.workers.finish import finish_unit
 from spade_trainer.workers.parts import wait_for_parts
 from spade_trainer.workers.progress import Progress
 from spade_trainer.workers.servers import servers
-from spade_trainer.workers.studio import gate_of, studio_of
+from spade_trainer.workers.studio import gate_of, model_judge_of, studio_of
 from spade_trainer.workers.surroundings import Surroundings
 
 ATTEMPTS = 3
@@ -126,7 +125,7 @@ async def _design(
     sightings: list[Sighting] = []
     async with AsyncExitStack() as stack:
         engines, sandboxes = await stack.enter_async_context(servers(task, around, progress, figures))
-        model = await stack.enter_async_context(judge_of(method.environments.verification, around.judge_key))
+        model = await stack.enter_async_context(model_judge_of(task, around, store, method=method, engines=engines))
         gate = await gate_of(store, method, task, sandboxes, model)
         judge_canary, _ = gate(max(method.play.max_turns, canaries.TURNS))
         studio = await stack.enter_async_context(

@@ -7,11 +7,13 @@ from functools import partial
 
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import DesignerSource, EndpointConfig, HintMode
+from spade_contracts.config.verification import JudgeSource, OptionalStage
 from spade_contracts.tasks import DesignTask
 from spade_sandbox.client import SandboxPool
 from spade_sandbox.verify import GateContext, Judgement, verify, verify_program
 from spade_sandbox.verify.contamination import load_index
 from spade_sandbox.verify.judge import Judge as ModelJudge
+from spade_sandbox.verify.judge import judge_of
 from spade_trainer.chat import load_chat
 from spade_trainer.design.corpus_index import open_corpus
 from spade_trainer.design.designer import Judge, JudgeProgram, PoolPrograms, Studio
@@ -19,6 +21,8 @@ from spade_trainer.design.endpoint import Ask, endpoint_at
 from spade_trainer.design.known import earlier_programs
 from spade_trainer.design.memory import memory_of, shown
 from spade_trainer.design.pool import read_pool
+from spade_trainer.design.self_judge import policy_judge
+from spade_trainer.design.writing import Policy
 from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.store.objects import Store
 from spade_trainer.store.policies import policy_files
@@ -82,6 +86,20 @@ async def _asker(stack: AsyncExitStack, settings: EndpointConfig, key: str | Non
     role = where.split(".")[1]
     observe = partial(figures.endpoint_asked, role)
     return await stack.enter_async_context(endpoint_at(settings, key, where=where, observe=observe))
+
+
+@asynccontextmanager
+async def model_judge_of(
+    task: DesignTask, around: Surroundings, store: Store, *, method: MethodConfig, engines: EnginePool
+) -> AsyncIterator[ModelJudge | None]:
+    """The model judge of a cycle's gate: the policy, an endpoint that is connected while the block runs, or nobody."""
+    settings = method.environments.verification
+    if OptionalStage.JUDGE in settings.stages and settings.judge.source is JudgeSource.POLICY:
+        chat = load_chat(policy_files(store, task.policy_version, weights=False))
+        yield policy_judge(Policy(chat, engines.generate, task.policy_version), settings.judge, method.seed)
+        return
+    async with judge_of(settings, around.judge_key) as judge:
+        yield judge
 
 
 async def gate_of(

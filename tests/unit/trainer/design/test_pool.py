@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from spade_contracts.config.environments import PoolConfig
 from spade_contracts.errors import InvalidInput
 from spade_sandbox.verify.parse import check_source
-from spade_trainer.design.pool import PoolChanged, PoolNotFound, pool_digest, pool_draws, read_pool
-from spade_trainer.store.programs import read_programs
+from spade_trainer.design.pool import PoolChanged, PoolNotFound, pool_draws, read_pool
+from spade_trainer.store.programs import read_with_digest
 
 
 @given(st.integers(0, 99), st.integers(1, 60), st.integers(1, 24), st.integers(0, 12))
@@ -49,6 +49,10 @@ def test_published_pool_is_gone_through_once_before_the_last_fifth_of_a_run() ->
     assert len(set(again)) == 24
 
 
+def digest_of(path: Path) -> str:
+    return read_with_digest(path.as_uri())[1]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     pool = tmp_path / "pool"
@@ -69,7 +73,7 @@ def test_digest_of_a_folder_is_what_sha256sum_makes_of_its_listing(folder: Path)
         text=True,
     ).stdout
     digest = listing.split()[0]
-    assert pool_digest(folder.as_uri(), read_programs(folder.as_uri())) == digest
+    assert digest_of(folder) == digest
     programs = read_pool(PoolConfig(uri=folder.as_uri(), sha256=digest))
     assert [program.name for program in programs] == [
         "game_00001_002_optimization.py",
@@ -88,14 +92,14 @@ def test_digest_of_a_file_is_its_own(tmp_path: Path) -> None:
 def test_programs_of_the_published_form_load_unchanged(tmp_path: Path) -> None:
     program = '"""Game 3 of rollout 12: Optimization."""\nimport math\n\n\nclass ToyEnv(Env):\n    pass\n'
     (tmp_path / "game_00012_003_optimization.py").write_text(program)
-    digest = pool_digest(tmp_path.as_uri(), read_programs(tmp_path.as_uri()))
+    digest = digest_of(tmp_path)
     (found,) = read_pool(PoolConfig(uri=tmp_path.as_uri(), sha256=digest))
     assert check_source(found.content, 100_000) == program
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "renamed", "removed"])
 def test_another_pool_is_refused_and_the_message_has_its_digest(folder: Path, change: str) -> None:
-    digest = pool_digest(folder.as_uri(), read_programs(folder.as_uri()))
+    digest = digest_of(folder)
     game = folder / "game_00001_002_optimization.py"
     match change:
         case "edited":
@@ -106,7 +110,7 @@ def test_another_pool_is_refused_and_the_message_has_its_digest(folder: Path, ch
             game.rename(folder / "game_9.py")
         case "removed":
             game.unlink()
-    found = pool_digest(folder.as_uri(), read_programs(folder.as_uri()))
+    found = digest_of(folder)
     with pytest.raises(PoolChanged, match=found):
         read_pool(PoolConfig(uri=folder.as_uri(), sha256=digest))
 

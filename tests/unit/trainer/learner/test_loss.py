@@ -23,6 +23,7 @@ CONFIG = LossConfig(
     importance_low=0.0,
     importance_high=2.0,
     kl_coefficient=0.0,
+    temperature=1.0,
     max_tokens_per_microbatch=64,
 )
 numbers = st.floats(-8, 8, width=32)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.trainer.builders import method
-from tests.unit.trainer.byte_model import CHATML, SPECIAL, TAGS, real_template, write_byte_model
+from tests.unit.trainer.byte_model import CHATML, SPECIAL, TAGS, real_template, write_byte_model, write_real_model
 from tests.unit.trainer.fakes import ScriptedSession, opening, scripted, step
 
 from spade_contracts.config.method import Profile
@@ -29,8 +29,9 @@ from spade_trainer.play.tokens import PrefixBroken, add_drawn, add_given, begin,
 from spade_trainer.store.episodes import Episode
 from spade_trainer.workers.model_source import resolve_model
 
-NAMES = ("chatml", "qwen3", "qwen3_instruct_2507", "tiny")
-"""Templates; the last is the hybrid one with the tokenizer that we ship, which has words of several words."""
+NAMES = ("chatml", "qwen3", "qwen3_instruct_2507", "real", "tiny")
+"""Templates; the last two are the hybrid one with Qwen3's own tokenizer, and with the one that we ship, which has words
+of several words."""
 CALL = '<tool_call>\n{"name": "look", "arguments": {"item": "pen"}}\n</tool_call>'
 PIECES = st.sampled_from(
     [
@@ -59,8 +60,9 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     folder = tmp_path_factory.mktemp("models")
     made = {
         name: load_chat(write_byte_model(folder / name, template=CHATML if name == "chatml" else real_template(name)))
-        for name in NAMES[:-1]
+        for name in NAMES[:-2]
     }
+    made["real"] = load_chat(write_real_model(folder / "real", template=real_template("qwen3")))
     shutil.copytree(resolve_model("package:tiny"), folder / "tiny", ignore=shutil.ignore_patterns("*.safetensors"))
     (folder / "tiny" / "chat_template.jinja").write_text(real_template("qwen3"))
     made["tiny"] = load_chat(folder / "tiny")

@@ -71,6 +71,13 @@ def test_v13_learning_potential() -> None:
     assert column(found, "advantage") == pytest.approx([0.6, -0.6])
 
 
+def test_v5_variance_bonus() -> None:
+    found = scores("variance-bonus")
+    assert column(found, "varianceBonus") == pytest.approx([1, 0.043937, 0.822578], abs=1e-6)
+    assert column(found, "reward") == pytest.approx([1, 0.543937, 1.072578], abs=1e-6)
+    assert found["skills"]["A"]["slow"] == 0.5
+
+
 def test_v15_at_generation() -> None:
     assert column(scores("generation"), "advantage") == pytest.approx([11.733333, 2.133333, -13.866667], abs=1e-6)
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from spade_contracts.errors import InvalidInput
+from spade_trainer.rewards.returns import KNOWN_FAULTS
 from spade_trainer.scoring.tool import MAX_BYTES, Kind, scored, scored_file
 
 PAPER = {"profile": "Paper", "environments": [], "samples": []}
@@ -70,6 +71,42 @@ PAPER = {"profile": "Paper", "environments": [], "samples": []}
             "$.settings.rewards",
             "whole",
         ),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"regretscale": 1}}}',
+            "$.settings.rewards.regretscale",
+            "did you mean regretScale?",
+        ),
+        (
+            Kind.WINDOW,
+            '{"environments": [], "settings": {"rewards": {"regretScale": 1, "regret_scale": 1}}}',
+            "$.settings.rewards.regret_scale",
+            "it is regretScale a second time",
+        ),
+        (
+            Kind.WINDOW,
+            '{"environments": [{"id": "a", "hintReturn": 1, "hint_return": 1}]}',
+            "$.environments[0].hint_return",
+            "it is hintReturn a second time",
+        ),
+        (
+            Kind.BATCH,
+            '{"environments": [{"id": "g", "episodes": [{"terminatd": true}]}]}',
+            "$.environments[0].episodes[0].terminatd",
+            "did you mean terminated?",
+        ),
+        (
+            Kind.BATCH,
+            '{"environments": [{"id": "g", "episodes": [{"fault": "crash"}]}]}',
+            "$.environments[0].episodes[0].fault",
+            "'crash' is no fault of a program; write one of crash/call, crash/open",
+        ),
+        (
+            Kind.BATCH,
+            '{"environments": [{"id": "g", "episodes": [{"fault": "lost/step"}]}]}',
+            "$.environments[0].episodes[0].fault",
+            "is no fault of a program",
+        ),
         (Kind.BATCH, '{"environments": [{"id": "g", "episodes": [1, true]}]}', "$.environments[0].episodes[1]", ""),
         (
             Kind.BATCH,
@@ -103,6 +140,45 @@ def test_a_wrong_file_is_refused_with_its_path(kind: Kind, text: str, where: str
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(InvalidInput, match=r"Also wrong: \$\.environments\[1\]\.id"):
         scored(Kind.WINDOW, '{"environments": [{"id": 1}, {"id": 2}]}')
+
+
+def test_names_may_be_written_in_snake_case_too() -> None:
+    """As run.json spells settings, and Python the fields of the window."""
+    camel = {
+        "settings": {
+            "rewards": {"regretScale": 0.3, "microLp": {"weight": 1}},
+            "switches": {"regretEstimator": "Paired"},
+        },
+        "environments": [{"id": "a", "unhinted": [[1, 0]], "hinted": [1, 1], "stepTimeout": True}],
+        "updateTrackers": False,
+    }
+    snake = {
+        "settings": {
+            "rewards": {"regret_scale": 0.3, "micro_lp": {"weight": 1}},
+            "switches": {"regret_estimator": "Paired"},
+        },
+        "environments": [{"id": "a", "unhinted": [[1, 0]], "hinted": [1, 1], "step_timeout": True}],
+        "update_trackers": False,
+    }
+    assert scored(Kind.WINDOW, json.dumps(camel)) == scored(Kind.WINDOW, json.dumps(snake))
+
+
+def test_names_of_the_user_are_no_names_of_fields() -> None:
+    document = {"environments": [], "history": {"step_timeout": [1], "stepTimeout": [0]}}
+    assert sorted(json.loads(scored(Kind.WINDOW, json.dumps(document)))["skills"]) == ["stepTimeout", "step_timeout"]
+
+
+def test_every_fault_that_an_episode_can_have_is_known() -> None:
+    episodes = [{"fault": fault} for fault in sorted(KNOWN_FAULTS)]
+    document = {"profile": "Paper", "environments": [{"id": "g", "episodes": episodes}]}
+    (found,) = json.loads(scored(Kind.BATCH, json.dumps(document)))["environments"]
+    paid = [play["fault"] for play, value in zip(episodes, found["returns"], strict=True) if value is not None]
+    assert (len(episodes), paid) == (21, ["crash/step", "invalid_return/step"])
+
+
+def test_a_mask_may_be_written_as_an_array_is() -> None:
+    found = json.loads(scored(Kind.LOSS, '{"samples": [{"values": [1, 5], "mask": [1.0, 0.0]}]}'))
+    assert found["loss"] == 1
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

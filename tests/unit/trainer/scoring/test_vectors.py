@@ -28,10 +28,46 @@ def loss(*samples: dict[str, Any], **head: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("win_rate", "expected"), [(-0.2, 0), (0.2, 0.2), (0.275, 0.5), (0.5, 1), (0.65, 0.8), (1, 0)])
+@pytest.mark.parametrize(
+    ("win_rate", "expected"),
+    [
+        (-0.2, 0),
+        (0, 0),
+        (0.15, 0),
+        (0.2, 0.2),
+        (0.275, 0.5),
+        (0.4, 1),
+        (0.5, 1),
+        (0.6, 1),
+        (0.65, 0.8),
+        (0.7, 0.6),
+        (0.85, 0),
+        (1, 0),
+    ],
+)
 def test_v1_plateau(win_rate: float, expected: float) -> None:
     found = window({"id": "a", "unhinted": [[win_rate]]})
-    assert found["environments"][0]["plateau"] == pytest.approx(expected)
+    assert found["environments"][0]["plateau"] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("win_rate", "expected"), [(0, 0), (0.1, 0.5), (0.2, 1), (0.4, 1), (0.5, 0.5), (0.6, 0), (0.7, 0)]
+)
+def test_v2_plateau_of_the_later_phase(win_rate: float, expected: float) -> None:
+    settings = {"rewards": {"plateau": {"low": 0.2, "high": 0.4, "ramp": 0.2}}}
+    found = window({"id": "a", "unhinted": [[win_rate]]}, settings=settings)
+    assert found["environments"][0]["plateau"] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "expected"), [(8, 8, 1), (8, 0, 0.043937), (4, 12, 0.822578), (1, 1, 1), (0, 2, 0.043937)]
+)
+@pytest.mark.parametrize("paid", [False, True])
+def test_v5_variance_bonus(wins: int, losses: int, expected: float, paid: bool) -> None:
+    settings = {"rewards": {"variant": "LearningPotential", "learningPotential": {"varianceBonus": paid}}}
+    (found,) = window({"id": "a", "unhinted": [[1] * wins + [0] * losses]}, settings=settings)["environments"]
+    assert found["varianceBonus"] == pytest.approx(expected, abs=1e-6)
+    assert found["reward"] == pytest.approx(found["learningPotential"] + (expected if paid else 0), abs=1e-6)
 
 
 def test_v3_and_v4_returns() -> None:
@@ -41,16 +77,29 @@ def test_v3_and_v4_returns() -> None:
         {"rewards": [], "terminated": True},
         {"rewards": [5], "terminated": True},
         {"rewards": [-3], "terminated": True},
+        {"rewards": [0.4, 0.6], "terminated": True},
+        {"rewards": [1, 0], "terminated": True},
         {"rewards": [0, 0, 1], "terminated": True},
+        {"rewards": [0.1, -0.1, 1]},
     ]
     (found,) = batch({"id": "g", "episodes": plays}, discount=0.99)["environments"]
-    assert found["returns"] == [1, 0, 0, 1, -1, 1]
-    assert found["discountedReturns"][5] == pytest.approx([0.9801, 0.99, 1])
+    assert found["returns"] == [1, 0, 0, 1, -1, 0.6, 0, 1, 0]
+    assert found["discountedReturns"][7] == pytest.approx([0.9801, 0.99, 1])
+    assert found["discountedReturns"][8] == pytest.approx([0.9811, 0.89, 1])
 
 
 @pytest.mark.parametrize(
     ("designers", "players", "length", "expected"),
-    [(24, 192, 4, 32), (24, 192, 8, 50), (20, 192, 4, 38.4), (48, 192, 4, 16), (0, 192, 4, 1), (24, 0, 4, 1)],
+    [
+        (24, 192, 4, 32),
+        (24, 192, 8, 50),
+        (20, 192, 4, 38.4),
+        (24, 168, 4, 28),
+        (48, 192, 4, 16),
+        (16, 256, 32, 50),
+        (0, 192, 4, 1),
+        (24, 0, 4, 1),
+    ],
 )
 def test_v6_scale(designers: int, players: int, length: int, expected: float) -> None:
     settings = {"environments": {"cycleLength": length}}
@@ -63,10 +112,12 @@ def test_v6_scale(designers: int, players: int, length: int, expected: float) ->
     [
         ([1, 0, 0, 0, 0, 0, 0, 0], [2.645751] + [-0.377964] * 7),
         ([1, 0.5, 0, -1], [1.183216, 0.507093, -0.169031, -1.521278]),
+        ([1, 1, 1, 1, 0, 0, 0, 0], [1] * 4 + [-1] * 4),
         ([1, 1], [0, 0]),
+        ([1, {"fault": "crash/step"}], [1, -1]),
     ],
 )
-def test_v7_player_advantages(returns: list[float], expected: list[float]) -> None:
+def test_v7_player_advantages(returns: list[Any], expected: list[float]) -> None:
     (found,) = batch({"id": "g", "episodes": returns})["environments"]
     assert found["advantages"] == pytest.approx(expected, abs=1e-6)
 

@@ -16,11 +16,10 @@ from spade_contracts.tasks import DesignTask, RunRef
 from spade_contracts.verdicts import accepted
 from spade_sandbox.verify import Judgement
 from spade_trainer.design.designer import Studio, design_slot
-from spade_trainer.design.pool import pool_digest
 from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.store.policies import finish
-from spade_trainer.store.programs import read_programs
+from spade_trainer.store.programs import read_with_digest
 from spade_trainer.workers.figures import Figures, new_figures
 from spade_trainer.workers.studio import studio_of
 from spade_trainer.workers.surroundings import Surroundings
@@ -106,7 +105,7 @@ async def test_pool_is_read_anew_and_must_be_the_same_in_every_cycle(store: Stor
     folder = tmp_path / "pool"
     folder.mkdir()
     (folder / "game_00000_000_unknown.py").write_text(GAME)
-    pool = {"uri": folder.as_uri(), "sha256": pool_digest(folder.as_uri(), read_programs(folder.as_uri()))}
+    pool = {"uri": folder.as_uri(), "sha256": read_with_digest(folder.as_uri())[1]}
     config = method(environments={"designer": {"source": "Pool", "pool": pool}}, play={"hinted_plays": 0})
     (one,) = await designed(store, config, new_figures())
     assert (one.program, one.document_id) == (GAME, "game_00000_000_unknown.py")
