@@ -17,7 +17,7 @@ from spade_operator.records import PodRecord
 SCAN_SECONDS = 1.0
 """How long a pod that has just got its address may wait for its first poll."""
 POLLS_PER_SECOND = 200.0
-STEADY_POLLS_PER_SECOND = 30.0
+STEADY_POLLS_PER_SECOND = 20.0
 """For all pods that only prove something once: sandboxes and beacons, in the long run."""
 
 
@@ -36,8 +36,8 @@ class Pace:
 
 
 _STAGES = Pace(1.0, 0.05, 10.0, with_family=True)
-_QUICK = Pace(0.4, 0.05, 10.0, with_family=True)
-_ONCE = Pace(1.0, 0.5, 30.0, with_family=False)
+_QUICK = Pace(0.4, 0.05, 30.0, with_family=True)
+_ONCE = Pace(1.0, 0.5, 60.0, with_family=False)
 PACES = {
     Role.SANDBOX: _ONCE,
     Role.BEACON: _ONCE,
@@ -45,7 +45,8 @@ PACES = {
     Role.ENGINE: _QUICK,
     Role.LEARNER: _QUICK,
 }
-"""Learner and engines are asked quickest: the next rollout waits for their word."""
+"""Learner and engines are asked quickest: the next rollout waits for their word. In a stage of an hour they may be
+asked seldom; workers not so, because the pool grows with the demand that they tell of."""
 
 
 def pause_seconds(pace: Pace, quiet_seconds: float, pods: int) -> float:

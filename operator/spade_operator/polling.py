@@ -106,10 +106,11 @@ class Poller:
     async def run(self, active: Callable[[], bool]) -> None:
         """Ask whoever is due, while `active` says so."""
         loop = asyncio.get_running_loop()
-        scan_at = loop.time()
+        scan_at, scanned = loop.time(), -1
         while True:
             now = self.last_round = loop.time()
-            if now >= scan_at:
+            if now >= scan_at and scanned != self._facts.pods_edition:
+                scanned = self._facts.pods_edition
                 self._schedule.scan(self._relevant(), now)
                 scan_at = now + SCAN_SECONDS
             if active():

@@ -18,7 +18,7 @@ from spade_operator.metrics import make_telemetry
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands
 from spade_operator.reconcile.events import News, news
-from spade_operator.reconcile.passes import Shop, reconcile, work
+from spade_operator.reconcile.passes import Outcome, Shop, reconcile, work
 from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.reconcile.rollout import rollout
 from spade_operator.records import Kind
@@ -111,7 +111,7 @@ def test_unit_that_waits_for_a_quota_stands_in_its_runs_condition_until_its_pods
 
 async def test_nothing_is_decided_without_the_lease() -> None:
     server = Server()
-    assert await reconcile(shop(server, p.run_record(), leads=False), RUN) is None
+    assert await reconcile(shop(server, p.run_record(), leads=False), RUN) == Outcome()
     assert server.writes == []
 
 
@@ -125,7 +125,7 @@ class Gone(Server):
 async def test_pods_of_a_deleted_run_are_freed_and_strangers_with_its_label_are_not() -> None:
     server = Gone()
     stranger = p.PodRecord(p.meta(Kind.POD, "stranger", run_uid=""))
-    wake = await reconcile(shop(server, p.ENGINE, p.SANDBOX, stranger), RUN)
+    wake = (await reconcile(shop(server, p.ENGINE, p.SANDBOX, stranger), RUN)).wake_after_seconds
     assert {what["metadata"]["name"] for _, what in server.writes} == {p.ENGINE.meta.name, p.SANDBOX.meta.name}
     assert wake is not None, "it looks again until nothing is left"
 
