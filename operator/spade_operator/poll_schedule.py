@@ -5,10 +5,12 @@ down. A pod whose answer stays the same is asked less and less often: the pause 
 it waits for is noticed late by a small share of its own length. And no more than so many polls begin in a second,
 whatever is due: those that have waited longest come first, and those that take part in stages get half of it at least,
 so that a crowd of new sandboxes does not hold up who trains.
+
+While workers design or play, nothing waits for the word of learner and engines: they are asked at leisure then.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from spade_contracts.labels import Role
@@ -37,6 +39,7 @@ class Pace:
 
 _STAGES = Pace(1.0, 0.05, 10.0, with_family=True)
 _QUICK = Pace(0.4, 0.05, 30.0, with_family=True)
+_LEISURE = Pace(3.0, 0.05, 30.0, with_family=True)
 _ONCE = Pace(1.0, 0.5, 60.0, with_family=False)
 PACES = {
     Role.SANDBOX: _ONCE,
@@ -47,6 +50,10 @@ PACES = {
 }
 """Learner and engines are asked quickest: the next rollout waits for their word. In a stage of an hour they may be
 asked seldom; workers not so, because the pool grows with the demand that they tell of."""
+
+
+AWAITED = frozenset({Role.ENGINE, Role.LEARNER})
+"""Roles whose news mean that others of the family soon have some, and that workers' stages do not wait for."""
 
 
 def pause_seconds(pace: Pace, quiet_seconds: float, pods: int) -> float:
@@ -67,9 +74,13 @@ class _Entry:
 
 
 class Schedule:
-    """Pods and when they are due. Times are those of the loop, given by the caller."""
+    """Pods and when they are due. Times are those of the loop, given by the caller.
 
-    def __init__(self) -> None:
+    at_leisure: whether a family's workers design or play.
+    """
+
+    def __init__(self, at_leisure: Callable[[str, str], bool] = lambda namespace, run: False) -> None:
+        self._at_leisure = at_leisure
         self._entries: dict[str, _Entry] = {}
         self._lines: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
         """Heaps of times and UIDs, of pods that take part in stages and of others. Outdated times are passed over."""
@@ -125,7 +136,7 @@ class Schedule:
         entry.asking = False
         if news:
             entry.news_at = now
-            if _pace(entry.pod).with_family:
+            if entry.pod.meta.role in AWAITED:
                 self.stir(_family(entry.pod), now)
         entry.due_at = now + self._pause(entry, now)
         self._line_up(uid, entry)
@@ -158,6 +169,8 @@ class Schedule:
 
     def _pause(self, entry: _Entry, now: float) -> float:
         pace = _pace(entry.pod)
+        if entry.pod.meta.role in AWAITED and self._at_leisure(*_family(entry.pod)):
+            pace = _LEISURE
         news_at = entry.news_at
         if pace.with_family:
             news_at = max(news_at, self._family_news.get(_family(entry.pod), news_at))

@@ -148,9 +148,15 @@ class Picture(Generic[Head_co]):
 
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
         """Live pods of a role, by name. An engine in a learner's pod is one of its own (parts.py)."""
-        parts = (engine_part(p) for p in self.pods) if role is Role.ENGINE else ()
-        own = (p for p in self.pods if p.meta.role is role)
-        return tuple(p for p in (*own, *parts) if p is not None and p.live)
+        return self._live.get(role, ())
+
+    @cached_property
+    def _live(self) -> Mapping[Role | None, tuple[PodRecord, ...]]:
+        live = [pod for pod in self.pods if pod.live]
+        found: dict[Role | None, list[PodRecord]] = {}
+        for pod in (*live, *(part for pod in live if (part := engine_part(pod)) is not None)):
+            found.setdefault(pod.meta.role, []).append(pod)
+        return {role: tuple(pods) for role, pods in found.items()}
 
     def present_and_taken(self, role: Role) -> tuple[PodRecord, ...]:
         """All pods of a role whose end may have to be explained."""
@@ -253,7 +259,8 @@ def _picture(facts: Facts, site: Site, head: Head, renderings: Renderings | None
     own = [r for r in children if r.meta.run_uid == uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     batches = [r for r in own if isinstance(r, BatchRecord)]
-    asked = [uid for pod in pods for uid in (pod.meta.uid, engine_uid(pod.meta.uid))]
+    asked = [pod.meta.uid for pod in pods]
+    asked += [engine_uid(pod.meta.uid) for pod in pods if pod.meta.role is Role.LEARNER]
     polls = {uid: poll for uid in asked if (poll := facts.poll(uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
     return Picture(
