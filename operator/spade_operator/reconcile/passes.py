@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
-from spade_operator.keys import Key, child_keys, run_key
+from spade_operator.keys import Key, child_keys, is_finished, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
@@ -200,6 +200,9 @@ def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:
 
 async def _child(shop: Shop, key: Key) -> Outcome:
     hands = shop.hands
+    known = hands.facts.child(key.namespace, key.run, (key.kind, key.name))
+    if isinstance(known, BatchRecord | RolloutRecord) and is_finished(known):
+        return Outcome(idle=True)
     seen = observe(hands.facts, hands.site, key.namespace, key.run, hands.renderings)
     if seen is None or seen.run.problem:
         return Outcome(idle=True)
