@@ -15,11 +15,23 @@ from pydantic import BaseModel
 from spade_contracts.labels import Role
 from spade_contracts.statuses import LearnerTarget
 from spade_operator.children.names import batch_of, pool_family
+from spade_operator.containers import Raw
 from spade_operator.openings import Opening
 from spade_operator.parts import engine_uid
 from spade_operator.preflight.surroundings import Look, Surroundings
 from spade_operator.queueing import NOTHING_READ, Queueing
-from spade_operator.records import ADOPTED, BatchRecord, DeploymentRecord, Kind, PodRecord, Record, RunRecord
+from spade_operator.readings import Readings
+from spade_operator.records import (
+    ADOPTED,
+    BatchRecord,
+    DeploymentRecord,
+    Kind,
+    Meta,
+    PodRecord,
+    Record,
+    RunRecord,
+    record_of,
+)
 
 REMEMBERED_DELETIONS = 8192
 REMEMBERED_TAKEN = 256
@@ -103,6 +115,19 @@ class Facts:
     _looks_come: bool = False
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
     _claims: dict[RunName, int] = field(default_factory=dict)
+    _readings: Readings = field(default_factory=Readings)
+    pods_edition: int = 0
+    """Another number after every change of what is known of any pod."""
+
+    def read(self, kind: Kind, raw: Raw) -> Record:
+        """The record of an object, kept or not; what of it is known is not validated again.
+
+        Raises InvalidInput as `record_of` does.
+        """
+        return record_of(kind, raw, self._readings, self._namesake)
+
+    def _namesake(self, meta: Meta) -> Record | None:
+        return self.child(meta.namespace, meta.run, (meta.kind, meta.name))
 
     def put(self, record: Record) -> bool:
         """Keep a record unless a newer one, or its deletion, is known. Whether anything changed."""
@@ -116,11 +141,16 @@ class Facts:
         if known is not None and known.meta.uid == meta.uid and _version(record) < _version(known):
             return False
         family[meta.kind, meta.name] = record
+        self._count_pod(meta)
         return True
+
+    def _count_pod(self, meta: Meta) -> None:
+        self.pods_edition += meta.kind is Kind.POD
 
     def forget(self, record: Record) -> None:
         """The object was deleted."""
         meta = record.meta
+        self._count_pod(meta)
         self._deleted[meta.uid] = None
         while len(self._deleted) > REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
@@ -181,6 +211,7 @@ class Facts:
         if known is not None and known.meta.uid == record.meta.uid:
             meta = replace(known.meta, deleting=True, grace_seconds=grace_seconds)
             family[record.meta.kind, record.meta.name] = replace(known, meta=meta)
+            self._count_pod(meta)
 
     def drop_adopted(self, namespace: str, run: str) -> None:
         """Nobody will tell when the adopted children of a deleted run go; owner references see to it."""

@@ -7,6 +7,8 @@ from spade_operator.children.names import batch_of, env_batch_name, rollout_job_
 from spade_operator.facts import Facts
 from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
 
+ENDS = ("Complete", "Failed")
+
 
 @dataclass(frozen=True)
 class Key:
@@ -47,7 +49,10 @@ def keys_of(record: Record) -> Iterator[Key]:
 def child_keys(facts: Facts, run: Key) -> Iterator[Key]:
     """EnvBatches and RolloutJobs of a run that are not finished: what the run's conditions hold back."""
     for record in facts.family(run.namespace, run.name):
-        if isinstance(record, BatchRecord | RolloutRecord):
-            ends = {"Complete", "Failed"}
-            if not any(c.type in ends and c.status == "True" for c in record.status.conditions):
-                yield Key(record.meta.kind, record.meta.namespace, record.meta.name, record.meta.run)
+        if isinstance(record, BatchRecord | RolloutRecord) and not is_finished(record):
+            yield Key(record.meta.kind, record.meta.namespace, record.meta.name, record.meta.run)
+
+
+def is_finished(unit: BatchRecord | RolloutRecord) -> bool:
+    """Whether nothing is left to do for it."""
+    return any(c.type in ENDS and c.status == "True" for c in unit.status.conditions)

@@ -10,7 +10,7 @@ from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.kube import Kube
 from spade_operator.openings import opening_of
 from spade_operator.queue import WorkQueue
-from spade_operator.records import ADOPTED, Kind, Record, record_of
+from spade_operator.records import ADOPTED, Kind, Record
 
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
 METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
@@ -36,7 +36,7 @@ async def relist(kube: Kube, facts: Facts, namespace: str, kinds: tuple[Kind, ..
         records: list[Record] = []
         for item in listing.items:
             try:
-                records.append(record_of(kind, item))
+                records.append(facts.read(kind, item))
             except InvalidInput as error:
                 log.error("%s", error)
         facts.relist(kind, records, listing.resource_version)

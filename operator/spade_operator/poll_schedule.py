@@ -5,10 +5,12 @@ down. A pod whose answer stays the same is asked less and less often: the pause 
 it waits for is noticed late by a small share of its own length. And no more than so many polls begin in a second,
 whatever is due: those that have waited longest come first, and those that take part in stages get half of it at least,
 so that a crowd of new sandboxes does not hold up who trains.
+
+While workers design or play, nothing waits for the word of learner and engines: they are asked at leisure then.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from spade_contracts.labels import Role
@@ -17,7 +19,7 @@ from spade_operator.records import PodRecord
 SCAN_SECONDS = 1.0
 """How long a pod that has just got its address may wait for its first poll."""
 POLLS_PER_SECOND = 200.0
-STEADY_POLLS_PER_SECOND = 30.0
+STEADY_POLLS_PER_SECOND = 20.0
 """For all pods that only prove something once: sandboxes and beacons, in the long run."""
 
 
@@ -36,8 +38,9 @@ class Pace:
 
 
 _STAGES = Pace(1.0, 0.05, 10.0, with_family=True)
-_QUICK = Pace(0.4, 0.05, 10.0, with_family=True)
-_ONCE = Pace(1.0, 0.5, 30.0, with_family=False)
+_QUICK = Pace(0.4, 0.05, 30.0, with_family=True)
+_LEISURE = Pace(3.0, 0.05, 30.0, with_family=True)
+_ONCE = Pace(1.0, 0.5, 60.0, with_family=False)
 PACES = {
     Role.SANDBOX: _ONCE,
     Role.BEACON: _ONCE,
@@ -45,7 +48,12 @@ PACES = {
     Role.ENGINE: _QUICK,
     Role.LEARNER: _QUICK,
 }
-"""Learner and engines are asked quickest: the next rollout waits for their word."""
+"""Learner and engines are asked quickest: the next rollout waits for their word. In a stage of an hour they may be
+asked seldom; workers not so, because the pool grows with the demand that they tell of."""
+
+
+AWAITED = frozenset({Role.ENGINE, Role.LEARNER})
+"""Roles whose news mean that others of the family soon have some, and that workers' stages do not wait for."""
 
 
 def pause_seconds(pace: Pace, quiet_seconds: float, pods: int) -> float:
@@ -66,9 +74,13 @@ class _Entry:
 
 
 class Schedule:
-    """Pods and when they are due. Times are those of the loop, given by the caller."""
+    """Pods and when they are due. Times are those of the loop, given by the caller.
 
-    def __init__(self) -> None:
+    at_leisure: whether a family's workers design or play.
+    """
+
+    def __init__(self, at_leisure: Callable[[str, str], bool] = lambda namespace, run: False) -> None:
+        self._at_leisure = at_leisure
         self._entries: dict[str, _Entry] = {}
         self._lines: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
         """Heaps of times and UIDs, of pods that take part in stages and of others. Outdated times are passed over."""
@@ -124,7 +136,7 @@ class Schedule:
         entry.asking = False
         if news:
             entry.news_at = now
-            if _pace(entry.pod).with_family:
+            if entry.pod.meta.role in AWAITED:
                 self.stir(_family(entry.pod), now)
         entry.due_at = now + self._pause(entry, now)
         self._line_up(uid, entry)
@@ -157,6 +169,8 @@ class Schedule:
 
     def _pause(self, entry: _Entry, now: float) -> float:
         pace = _pace(entry.pod)
+        if entry.pod.meta.role in AWAITED and self._at_leisure(*_family(entry.pod)):
+            pace = _LEISURE
         news_at = entry.news_at
         if pace.with_family:
             news_at = max(news_at, self._family_news.get(_family(entry.pod), news_at))

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from spade_contracts import ports
 from spade_contracts.labels import Role
+from spade_contracts.resources import Phase
 from spade_contracts.statuses import (
     BeaconStatus,
     EngineStatus,
@@ -90,7 +91,7 @@ class Poller:
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
         )
-        self._schedule = Schedule()
+        self._schedule = Schedule(self._at_leisure)
         self._busy: dict[str, asyncio.Task[bool]] = {}
         """By pod UID: polls that run."""
         self.last_round: float = 0.0
@@ -106,10 +107,11 @@ class Poller:
     async def run(self, active: Callable[[], bool]) -> None:
         """Ask whoever is due, while `active` says so."""
         loop = asyncio.get_running_loop()
-        scan_at = loop.time()
+        scan_at, scanned = loop.time(), -1
         while True:
             now = self.last_round = loop.time()
-            if now >= scan_at:
+            if now >= scan_at and scanned != self._facts.pods_edition:
+                scanned = self._facts.pods_edition
                 self._schedule.scan(self._relevant(), now)
                 scan_at = now + SCAN_SECONDS
             if active():
@@ -118,6 +120,10 @@ class Poller:
                     self._busy[pod.meta.uid] = task
                     task.add_done_callback(partial(self._ended, pod))
             await asyncio.sleep(ROUND_SECONDS)
+
+    def _at_leisure(self, namespace: str, name: str) -> bool:
+        run = self._facts.run(namespace, name)
+        return run is not None and run.status.phase in (Phase.DESIGNING, Phase.PLAYING)
 
     def _relevant(self) -> Iterator[PodRecord]:
         for record in self._facts.of_kind(Kind.POD):

@@ -1,16 +1,24 @@
 """The work queue: each key at most once at a time, late wakes, and longer and longer waits for keys that fail.
 
 A key added while its pass runs is handed out again after that pass. A failing key waits alone: no other key is
-delayed by it.
+delayed by it. A key whose passes find nothing to do rests a little after each, longer after several in a row, so that
+a burst of events that mean nothing to it, such as those of its many pods' starts, costs few passes. What comes after a
+rest, or after a pass that did something, is handed out at once.
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 FIRST_BACKOFF_SECONDS = 0.25
 MAX_BACKOFF_SECONDS = 30.0
+FIRST_REST_SECONDS = 0.05
+MAX_REST_SECONDS = 0.4
+"""What is news of something is acted on so late at most, if it comes amid events that are not."""
+FORGET_SECONDS = 2.0
+"""A key that was left alone for so long after its rest begins with the first one again."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -18,6 +26,14 @@ Key = TypeVar("Key", bound=Hashable)
 def backoff_seconds(failures: int) -> float:
     """Wait after so many failures in a row: doubles from a quarter of a second to half a minute."""
     return float(min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2 ** min(failures - 1, 20)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """A rest after an idle pass, in the loop's time."""
+
+    until: float
+    seconds: float
 
 
 class WorkQueue(Generic[Key]):
@@ -30,12 +46,20 @@ class WorkQueue(Generic[Key]):
         self._running: set[Key] = set()
         self._wakes: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
+        self._rests: OrderedDict[Key, _Rest] = OrderedDict()
+        """Those that ended longest ago first, as far as that matters for forgetting them."""
         self._arrival = asyncio.Event()
 
     def add(self, key: Key) -> None:
-        """Ask for a pass as soon as possible; a key that is backing off waits its turn."""
+        """Ask for a pass as soon as possible; a key that is backing off or rests waits its turn."""
         if key in self._waiting or (key in self._failures and key in self._wakes):
             return
+        rest = self._rests.get(key)
+        if rest is not None and key not in self._running:
+            left = rest.until - asyncio.get_running_loop().time()
+            if left > 0:
+                self.add_after(key, left)
+                return
         self._waiting.add(key)
         if key not in self._running:
             self._ready.append(key)
@@ -66,9 +90,12 @@ class WorkQueue(Generic[Key]):
         self._running.add(key)
         return key
 
-    def done(self, key: Key, *, failed: bool = False) -> None:
-        """The pass ended. A failed one is repeated after its back-off."""
+    def done(self, key: Key, *, failed: bool = False, idle: bool = False) -> None:
+        """The pass ended. A failed one is repeated after its back-off; after an idle one, which did nothing, the key
+        rests.
+        """
         self._running.discard(key)
+        self._rest(key, idle=idle)
         if failed:
             self._failures[key] = self._failures.get(key, 0) + 1
         else:
@@ -79,6 +106,17 @@ class WorkQueue(Generic[Key]):
             self.add_after(key, backoff_seconds(self._failures[key]))
         elif again:
             self.add(key)
+
+    def _rest(self, key: Key, *, idle: bool) -> None:
+        before = self._rests.pop(key, None)
+        if not idle:
+            return
+        now = asyncio.get_running_loop().time()
+        again = before is not None and now < before.until + FORGET_SECONDS
+        seconds = min(MAX_REST_SECONDS, 2 * before.seconds) if before is not None and again else FIRST_REST_SECONDS
+        self._rests[key] = _Rest(now + seconds, seconds)
+        while now >= next(iter(self._rests.values())).until + FORGET_SECONDS:
+            self._rests.popitem(last=False)
 
     def failures(self, key: Key) -> int:
         """Failed passes of a key in a row."""

@@ -15,7 +15,7 @@ from spade_operator.keys import Key, run_key
 from spade_operator.kube import PRIORITY_CLASS, RESOURCE_FLAVOR, Kube, NotFound, Object
 from spade_operator.queue import WorkQueue
 from spade_operator.queueing import Place, Queueing, flavor_place
-from spade_operator.records import Kind, RunRecord, WorkloadRecord, record_of
+from spade_operator.records import Kind, RunRecord, WorkloadRecord
 
 AGAIN_SECONDS = 2.0
 log = logging.getLogger("spade.queues")
@@ -58,7 +58,8 @@ async def look(kube: Kube, facts: Facts, namespace: str) -> None:
             facts.forget(workload)
         facts.queueing = Queueing(served=False)
         return
-    records = [record for item in listing.items if isinstance(record := record_of(Kind.WORKLOAD, item), WorkloadRecord)]
+    found = (facts.read(Kind.WORKLOAD, item) for item in listing.items)
+    records = [record for record in found if isinstance(record, WorkloadRecord)]
     names = {name for record in records for given in record.standing.flavors.values() for name in given}
     queueing = Queueing(True, await _flavors(kube, facts, names), await _priorities(kube, facts))
     facts.relist(Kind.WORKLOAD, records, listing.resource_version)

@@ -6,9 +6,11 @@ status of ours that cannot be read is an error, because position and budgets of 
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -28,6 +30,7 @@ from spade_contracts.resources import (
 from spade_operator.children.names import pool_family
 from spade_operator.containers import ContainerRecord, Raw, container_record, moment
 from spade_operator.queueing import Standing, standing_of
+from spade_operator.readings import Readings, model_of, run_spec
 
 Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
@@ -220,16 +223,26 @@ Record = (
 )
 
 
-def record_of(kind: Kind, raw: Raw) -> Record:  # noqa: PLR0911  # one return for each kind
-    """The record of an object. Raises InvalidInput when an object of ours has a status that cannot be read."""
-    meta = _meta(kind, raw)
+def record_of(  # noqa: PLR0911  # one return for each kind
+    kind: Kind, raw: Raw, readings: Readings | None = None, known: Callable[[Meta], Record | None] = lambda meta: None
+) -> Record:
+    """The record of an object. Raises InvalidInput when an object of ours has a status that cannot be read.
+
+    `readings` spares validation of what is equal. `known`: the record of that object, for one that is as it was.
+    """
+    meta, readings = _meta(kind, raw), readings or Readings()
+    before = known(meta) if meta.resource_version else None
+    if before is not None and before.meta == meta:
+        return before
     match kind:
         case Kind.RUN:
-            return _run(meta, raw)
+            return _run(meta, raw, readings)
         case Kind.BATCH:
-            return BatchRecord(meta, _parsed(meta, EnvBatchSpec, raw, "spec"), _parsed(meta, EnvBatchStatus, raw))
+            spec = _parsed(meta, EnvBatchSpec, raw, readings, "spec")
+            return BatchRecord(meta, spec, _parsed(meta, EnvBatchStatus, raw, readings))
         case Kind.ROLLOUT:
-            return RolloutRecord(meta, _parsed(meta, RolloutJobSpec, raw, "spec"), _parsed(meta, RolloutJobStatus, raw))
+            plays = _parsed(meta, RolloutJobSpec, raw, readings, "spec")
+            return RolloutRecord(meta, plays, _parsed(meta, RolloutJobStatus, raw, readings))
         case Kind.POD:
             return _pod(meta, raw)
         case Kind.JOB:
@@ -285,32 +298,14 @@ def _is_foreign(entry: Raw) -> bool:
     return bool(wanted) and not ours and not entry.get("subresource")
 
 
-def _run(meta: Meta, raw: Raw) -> RunRecord:
-    spec: SpadeRunSpec | None = None
-    method: MethodConfig | None = None
-    problem = ""
-    try:
-        spec = SpadeRunSpec.model_validate(raw.get("spec") or {})
-        method = spec.method()
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["spec", *(str(part) for part in first["loc"])])
-        problem = f"{where}: {str(first['msg']).removeprefix('Value error, ')}"
-    except InvalidInput as error:
-        problem = str(error)
-    if problem:
-        spec = method = None
-    return RunRecord(meta, spec, method, problem, _parsed(meta, SpadeRunStatus, raw))
+def _run(meta: Meta, raw: Raw, readings: Readings) -> RunRecord:
+    found = readings.read(meta.uid, "spec", raw.get("spec") or {}, run_spec)
+    return RunRecord(meta, found.spec, found.method, found.problem, _parsed(meta, SpadeRunStatus, raw, readings))
 
 
-def _parsed(meta: Meta, model: type[Model], raw: Raw, part: str = "status") -> Model:
-    content = raw.get(part) or {}
-    if part == "status":
-        # Fields that a newer operator wrote are not ours to judge.
-        known = {f.alias or name for name, f in model.model_fields.items()}
-        content = {name: value for name, value in content.items() if name in known}
+def _parsed(meta: Meta, model: type[Model], raw: Raw, readings: Readings, part: str = "status") -> Model:
     try:
-        return model.model_validate(content)
+        return readings.read(meta.uid, part, raw.get(part) or {}, partial(model_of, model, part))
     except ValidationError as error:
         raise InvalidInput(
             f"{meta.kind} {meta.namespace}/{meta.name}: {part}", str(error.errors()[0]["msg"])

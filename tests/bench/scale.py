@@ -296,6 +296,8 @@ async def rollouts(bench: Bench, names: Sequence[tuple[str, str]]) -> list[Figur
         measured("EnvBatches and RolloutJobs", len(bench.book.units), "objects"),
         measured(f"{done} rollouts of {len(names)} runs at once", took, "s"),
         measured("cores meanwhile", (after.cpu_seconds - before.cpu_seconds) / took, "cores"),
+        measured("processor time for a rollout", (after.cpu_seconds - before.cpu_seconds) / done, "core-seconds"),
+        measured("passes for a rollout, all kinds", (after.passes - before.passes) / done, "passes"),
         measured("calls to the API server meanwhile", (after.all_calls() - before.all_calls()) / took, "a second"),
         measured("end of a Job to its unit's status, p50", percentile(delays, 0.5), "s"),
         at_most("end of a Job to its unit's status, p99", percentile(delays, 0.99), "s", 1),

@@ -10,7 +10,7 @@ from spade_operator.keys import Key, child_keys, keys_of, run_key
 from spade_operator.kube_config import Connection
 from spade_operator.openings import opening_of
 from spade_operator.queue import WorkQueue
-from spade_operator.records import Kind, record_of
+from spade_operator.records import Kind
 
 log = logging.getLogger("spade.handlers")
 
@@ -38,7 +38,7 @@ def note_opening(memory: Memory, event: Any) -> None:
 def note(memory: Memory, kind: Kind, event: Any) -> None:
     """Keep, or forget, the object of a watch event, and queue whoever must look."""
     try:
-        record = record_of(kind, event["object"])
+        record = memory.facts.read(kind, event["object"])
     except InvalidInput as error:
         log.error("%s", error)
         return

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from posixpath import normpath
 
-from spade_contracts.config import ParallelismConfig, VerificationSettings
+from spade_contracts.config import MethodConfig, ParallelismConfig, VerificationSettings
 from spade_contracts.config.verification import JudgeSource, OptionalStage
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
@@ -32,9 +32,12 @@ class NotSupported(InvalidInput):
     """The spec makes sense, but this version cannot do what it asks for."""
 
 
-def check(spec: SpadeRunSpec) -> None:
-    """Raise InvalidInput, naming the field and what to write, for a spec that cannot run. `spade check` calls this."""
-    method = spec.method()
+def check(spec: SpadeRunSpec, method: MethodConfig | None = None) -> None:
+    """Raise InvalidInput, naming the field and what to write, for a spec that cannot run. `spade check` calls this.
+
+    method: the spec's resolved settings, where they are known already.
+    """
+    method = spec.method() if method is None else method
     if (spec.model.uri is None) == (spec.model.from_run is None):
         raise InvalidInput("spec.model", "must have one source", remedy="Write either uri or fromRun.")
     if spec.storage.s3 is not None and (spec.storage.claim_name or spec.storage.storage_class_name):
@@ -145,7 +148,7 @@ def accept(seen: Observed, now: datetime) -> Step:
     problem, reason = seen.run.problem, Reason.INVALID_SPEC
     if not problem:
         try:
-            check(seen.spec)
+            check(seen.spec, seen.method)
             check_fabric(seen.spec, seen.site.rdma)
             _check_queue(seen)
         except InvalidInput as error:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from spade_contracts.errors import InfrastructureFault
 from spade_contracts.labels import GROUP, HASH_ANNOTATION, ISOLATED_GATE, ROLE, RUN, STORAGE_FINALIZER, VERSION, Role
 from spade_contracts.resources import Condition, EnvBatchStatus, Reason, RolloutJobStatus, SpadeRunStatus
 from spade_contracts.tokens import Door, derive_token
+from spade_operator.children.renderings import Renderings
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, Told
 from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Object, Refused
@@ -49,7 +50,6 @@ from spade_operator.records import (
     Record,
     RolloutRecord,
     RunRecord,
-    record_of,
 )
 
 LOG_LINES = 20
@@ -69,6 +69,8 @@ class Hands:
     tell: Callable[[Iterable[News]], None] = lambda told: None
     """Posts Events, later and perhaps."""
     count_repair: Callable[[Kind], None] = lambda kind: None
+    renderings: Renderings = field(default_factory=Renderings)
+    """What passes rendered before."""
 
 
 async def act(hands: Hands, actions: tuple[Action, ...]) -> None:
@@ -100,7 +102,7 @@ async def _do(hands: Hands, action: Action) -> None:
             meta = deployment.meta
             wanted: Object = {"metadata": {"uid": meta.uid}, "spec": {"replicas": replicas}}
             answer = await hands.kube.patch(Kind.DEPLOYMENT, meta.namespace, meta.name, wanted)
-            hands.facts.put(record_of(Kind.DEPLOYMENT, answer))
+            hands.facts.put(hands.facts.read(Kind.DEPLOYMENT, answer))
         case HoldStorage(run, holds):
             await _hold_storage(hands, run, holds=holds)
         case Remove(record, grace_seconds, unchanged):
@@ -118,7 +120,7 @@ async def _do(hands: Hands, action: Action) -> None:
         case SetDeletionCost(pod, cost):
             patch = {"metadata": {"uid": pod.meta.uid, "annotations": {DELETION_COST: str(cost)}}}
             answer = await hands.kube.patch(Kind.POD, pod.meta.namespace, pod.meta.name, patch)
-            hands.facts.put(record_of(Kind.POD, answer))
+            hands.facts.put(hands.facts.read(Kind.POD, answer))
         case SetTarget():
             await _set_target(hands, action)
         case FetchLog():
@@ -165,7 +167,7 @@ async def _create(hands: Hands, manifest: Object) -> None:
     except Conflict as error:
         kind, meta = manifest["kind"], manifest["metadata"]
         answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
-        if kind != Kind.CLAIM and record_of(Kind(kind), answer).meta.run != meta["labels"][RUN]:
+        if kind != Kind.CLAIM and hands.facts.read(Kind(kind), answer).meta.run != meta["labels"][RUN]:
             what = (
                 f"{kind} {meta['namespace']}/{meta['name']} is there already and of another family; rename or remove it"
             )
@@ -174,7 +176,7 @@ async def _create(hands: Hands, manifest: Object) -> None:
 
 
 def _learn(hands: Hands, manifest: Object, answer: Object) -> Record:
-    record = record_of(Kind(manifest["kind"]), answer)
+    record = hands.facts.read(Kind(manifest["kind"]), answer)
     hands.facts.put(record)
     return record
 
@@ -192,7 +194,9 @@ async def _hold_storage(hands: Hands, run: RunRecord, *, holds: bool) -> None:
                 "finalizers": [*others, *([STORAGE_FINALIZER] if holds else [])],
             }
         }
-        hands.facts.put(record_of(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch)))
+        hands.facts.put(
+            hands.facts.read(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch))
+        )
     except NotFound:
         return
 
@@ -201,7 +205,7 @@ async def _mark_workload(hands: Hands, action: MarkWorkload) -> None:
     """Raises Conflict if Kueue wrote meanwhile, after its word has become a fact."""
     meta = action.workload.meta
     found = await hands.kube.get(meta.kind, meta.namespace, meta.name)
-    present = record_of(meta.kind, found)
+    present = hands.facts.read(meta.kind, found)
     if (present.meta.uid, present.meta.resource_version) != (meta.uid, meta.resource_version):
         hands.facts.put(present)
         raise Conflict(f"mark {meta.kind} {meta.namespace}/{meta.name}", 409, "it was changed meanwhile")
@@ -211,7 +215,7 @@ async def _mark_workload(hands: Hands, action: MarkWorkload) -> None:
         status["admission"] = None
     patch: Object = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "status": status}
     answer = await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch, part="status")
-    hands.facts.put(record_of(meta.kind, answer))
+    hands.facts.put(hands.facts.read(meta.kind, answer))
 
 
 async def _admit(hands: Hands, action: Admit) -> None:
@@ -225,7 +229,7 @@ async def _admit(hands: Hands, action: Admit) -> None:
     meta = action.pod.meta
     patch: Object = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
     answer = await hands.kube.patch(Kind.POD, meta.namespace, meta.name, patch, part="status")
-    hands.facts.put(record_of(Kind.POD, answer))
+    hands.facts.put(hands.facts.read(Kind.POD, answer))
 
 
 async def _set_target(hands: Hands, action: SetTarget) -> None:
@@ -281,12 +285,12 @@ async def write_status(
     except NotFound:
         return
     except Conflict:
-        hands.facts.put(record_of(meta.kind, await hands.kube.get(meta.kind, meta.namespace, meta.name)))
+        hands.facts.put(hands.facts.read(meta.kind, await hands.kube.get(meta.kind, meta.namespace, meta.name)))
         raise
     except Refused:
         log.error("status of %s %s/%s was refused: %s", meta.kind, meta.namespace, meta.name, body["status"])
         raise
-    written = record_of(meta.kind, answer)
+    written = hands.facts.read(meta.kind, answer)
     hands.facts.put(written)
     hands.tell(news(record, status.conditions, written.meta))
 
@@ -306,6 +310,6 @@ async def write_condition(hands: Hands, record: RunRecord | BatchRecord, conditi
     wanted = condition.model_dump(mode="json", by_alias=True, exclude_none=True)
     body = found | {"kind": str(meta.kind), "apiVersion": f"{GROUP}/{VERSION}"}
     answer = await hands.kube.update(body | {"status": status | {"conditions": [*others, wanted]}}, part="status")
-    written = record_of(meta.kind, answer)
+    written = hands.facts.read(meta.kind, answer)
     hands.facts.put(written)
     hands.tell(news(record, (condition,), written.meta))

@@ -38,7 +38,7 @@ def engines(seen: Observed, now: datetime) -> Step:
     if seen.spec.placement is Placement.COLOCATED:
         return _beside_learners(seen, wrong, now)
     losses = _losses(seen)
-    manifests = seen.changed(engine_deployment(seen.parent, seen.site, seen.spec.engine.replicas))
+    manifests = seen.rendered(engine_deployment, seen.parent, seen.site, seen.spec.engine.replicas)
     fetch = tuple(f for cause in losses.causes for f in cause.fetch)
     if fetch:
         # A log goes with its pod or its next container, so it is read before the loss is counted.

@@ -10,4 +10,8 @@ from spade_operator.reconcile.steps import Action
 def ground(seen: AnyPicture) -> tuple[Action, ...]:
     """Applies for what is missing of it, or was changed by others."""
     owner, site = seen.owner, seen.site
-    return seen.changed([*token_secrets(owner, site), *network_policies(owner, site), *services(owner)])
+    return (
+        *seen.rendered(token_secrets, owner, site),
+        *seen.rendered(network_policies, owner, site),
+        *seen.rendered(services, owner),
+    )

@@ -3,20 +3,22 @@
 It is the only input of its decision besides the clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Generic, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Generic, ParamSpec, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.labels import ASKED_ANNOTATION, HASH_ANNOTATION, TEMPLATE_ANNOTATION, Role
+from spade_contracts.labels import ASKED_ANNOTATION, TEMPLATE_ANNOTATION, Role
 from spade_contracts.resources import BatchCondition, Condition, Phase, RunCondition, SpadeRunSpec, SpadeRunStatus
 from spade_contracts.statuses import LearnerStatus
 from spade_operator.children.manifests import Manifest
 from spade_operator.children.names import claim_name
 from spade_operator.children.owner import Owner, Run, pool_owner
+from spade_operator.children.renderings import Mark, Renderings, mark_of
 from spade_operator.children.site import Site
 from spade_operator.facts import Facts, LogKey, Poll, Told
 from spade_operator.openings import Opening
@@ -41,6 +43,7 @@ from spade_operator.records import (
 Status = TypeVar("Status", bound=BaseModel)
 Head = TypeVar("Head", bound=RunRecord | BatchRecord)
 Head_co = TypeVar("Head_co", bound=RunRecord | BatchRecord, covariant=True)
+Inputs = ParamSpec("Inputs")
 RESTING = frozenset({Phase.SUSPENDED, Phase.COMPLETE, Phase.FAILED})
 """Phases in which the run has no pods to wait for."""
 
@@ -95,8 +98,10 @@ class Picture(Generic[Head_co]):
     """What Kueue admits of a run that has a queue."""
     queueing: Queueing = NOTHING_READ
     """What Workloads refer to."""
+    renderings: Renderings = field(default_factory=Renderings, compare=False)
+    """What was rendered before. It spares work and changes no decision."""
 
-    @property
+    @cached_property
     def owner(self) -> Owner:
         """The head as builders of children know it."""
         meta = self.head.meta
@@ -143,9 +148,15 @@ class Picture(Generic[Head_co]):
 
     def pods_of(self, role: Role) -> tuple[PodRecord, ...]:
         """Live pods of a role, by name. An engine in a learner's pod is one of its own (parts.py)."""
-        parts = (engine_part(p) for p in self.pods) if role is Role.ENGINE else ()
-        own = (p for p in self.pods if p.meta.role is role)
-        return tuple(p for p in (*own, *parts) if p is not None and p.live)
+        return self._live.get(role, ())
+
+    @cached_property
+    def _live(self) -> Mapping[Role | None, tuple[PodRecord, ...]]:
+        live = [pod for pod in self.pods if pod.live]
+        found: dict[Role | None, list[PodRecord]] = {}
+        for pod in (*live, *(part for pod in live if (part := engine_part(pod)) is not None)):
+            found.setdefault(pod.meta.role, []).append(pod)
+        return {role: tuple(pods) for role, pods in found.items()}
 
     def present_and_taken(self, role: Role) -> tuple[PodRecord, ...]:
         """All pods of a role whose end may have to be explained."""
@@ -175,9 +186,16 @@ class Picture(Generic[Head_co]):
                 return pod, status
         return None
 
+    def rendered(
+        self, builder: Callable[Inputs, list[Manifest]], *inputs: Inputs.args, **named: Inputs.kwargs
+    ) -> tuple[Action, ...]:
+        """What is to be done for what a pure builder makes of these inputs; it is made only where that may be much."""
+        marks = self.renderings.marks(self.head.meta.uid, builder, *inputs, **named)
+        return () if all(map(self._is_applied, marks)) else self.changed(builder(*inputs, **named))
+
     def changed(self, manifests: list[Manifest]) -> tuple[Action, ...]:
         """What is to be done for those manifests whose content is not what was applied last, or was changed since."""
-        due = (self._due(manifest) for manifest in manifests if not self._is_applied(manifest))
+        due = (self._due(manifest) for manifest in manifests if not self._is_applied(mark_of(manifest)))
         return tuple(action for action in due if action is not None)
 
     def _due(self, manifest: Manifest) -> Action | None:
@@ -191,15 +209,13 @@ class Picture(Generic[Head_co]):
         wanted = manifest["spec"].get("replicas")
         return None if wanted in (None, known.replicas) else Scale(known, wanted)
 
-    def _is_applied(self, manifest: Manifest) -> bool:
-        name, kind = manifest["metadata"]["name"], Kind(manifest["kind"])
-        known: Record | None = self.others.get((kind, name))
-        if kind is Kind.DEPLOYMENT:
-            known = next((d for d in self.deployments.values() if d.meta.name == name), None)
+    def _is_applied(self, mark: Mark) -> bool:
+        known: Record | None = self.others.get((Kind(mark.kind), mark.name))
+        if mark.kind == Kind.DEPLOYMENT:
+            known = next((d for d in self.deployments.values() if d.meta.name == mark.name), None)
         if known is None or known.meta.deleting:
             return False
-        same = known.meta.hash == manifest["metadata"]["annotations"][HASH_ANNOTATION]
-        return bool(same and self.applied.get(known.meta.uid) == known.meta.edition)
+        return known.meta.hash == mark.digest and self.applied.get(known.meta.uid) == known.meta.edition
 
 
 Observed: TypeAlias = Picture[RunRecord]
@@ -207,22 +223,26 @@ ObservedPool: TypeAlias = Picture[BatchRecord]
 AnyPicture: TypeAlias = Picture[RunRecord | BatchRecord]
 
 
-def observe(facts: Facts, site: Site, namespace: str, name: str) -> Observed | None:
+def observe(
+    facts: Facts, site: Site, namespace: str, name: str, renderings: Renderings | None = None
+) -> Observed | None:
     """The picture of a run, or None when there is no such run (any more)."""
     run = facts.run(namespace, name)
     if run is None:
         return None
-    seen, wanted = _picture(facts, site, run), run.spec.model.from_run if run.spec is not None else None
+    seen, wanted = _picture(facts, site, run, renderings), run.spec.model.from_run if run.spec is not None else None
     if wanted is None:
         return seen
     claim = facts.child(namespace, wanted.name, (Kind.CLAIM, claim_name(wanted.name)))
     return replace(seen, source=facts.run(namespace, wanted.name), source_claim=claim is not None)
 
 
-def observe_pool(facts: Facts, site: Site, namespace: str, name: str) -> ObservedPool | None:
+def observe_pool(
+    facts: Facts, site: Site, namespace: str, name: str, renderings: Renderings | None = None
+) -> ObservedPool | None:
     """The picture of a stand-alone EnvBatch, or None when there is none of that name (any more)."""
     batch = facts.pool(namespace, name)
-    return _picture(facts, site, batch) if batch is not None else None
+    return _picture(facts, site, batch, renderings) if batch is not None else None
 
 
 def _with_images(site: Site, head: RunRecord | BatchRecord) -> Site:
@@ -232,14 +252,15 @@ def _with_images(site: Site, head: RunRecord | BatchRecord) -> Site:
     return site if images is None or resting else site.model_copy(update={"images": images})
 
 
-def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
+def _picture(facts: Facts, site: Site, head: Head, renderings: Renderings | None) -> Picture[Head]:
     uid, namespace, name = head.meta.uid, head.meta.namespace, head.meta.run
     family = sorted((r for r in facts.family(namespace, name)), key=lambda r: (r.meta.kind, r.meta.name))
     children = [r for r in family if r.meta.uid != uid]
     own = [r for r in children if r.meta.run_uid == uid or (r.meta.kind is Kind.CLAIM and not r.meta.run_uid)]
     pods = tuple(r for r in own if isinstance(r, PodRecord))
     batches = [r for r in own if isinstance(r, BatchRecord)]
-    asked = [uid for pod in pods for uid in (pod.meta.uid, engine_uid(pod.meta.uid))]
+    asked = [pod.meta.uid for pod in pods]
+    asked += [engine_uid(pod.meta.uid) for pod in pods if pod.meta.role is Role.LEARNER]
     polls = {uid: poll for uid in asked if (poll := facts.poll(uid)) is not None}
     keys = [(pod.meta.uid, c.name, n) for pod in pods for c in pod.containers for n in (c.restarts, c.restarts - 1)]
     return Picture(
@@ -265,4 +286,5 @@ def _picture(facts: Facts, site: Site, head: Head) -> Picture[Head]:
         look_is_due=facts.look_is_due(namespace, uid),
         workload=next((r for r in own if isinstance(r, WorkloadRecord)), None),
         queueing=facts.queueing,
+        renderings=renderings or Renderings(),
     )

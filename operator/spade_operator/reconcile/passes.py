@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
-from spade_operator.keys import Key, child_keys, run_key
+from spade_operator.keys import Key, child_keys, is_finished, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
 from spade_operator.queue import WorkQueue
@@ -21,7 +21,7 @@ from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.status import joined
 from spade_operator.reconcile.steps import Action, HoldStorage
-from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord, record_of
+from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
 
 CONFLICT_SECONDS = 0.05
 GONE_AGAIN_SECONDS = 2.0
@@ -39,16 +39,27 @@ class Shop:
     telemetry: Telemetry
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a pass ended."""
+
+    wake_after_seconds: float | None = None
+    """None: only an event brings the key back."""
+    idle: bool = False
+    """Nothing was done, and no status written."""
+
+
 async def work(shop: Shop) -> None:
     """Take keys and make passes until cancelled. One bad object never ends this, and only delays itself."""
     while True:
         key = await shop.queue.get()
-        failed = False
+        failed = idle = False
         began = time.monotonic()
         try:
-            wake = await reconcile(shop, key)
-            if wake is not None:
-                shop.queue.add_after(key, wake)
+            outcome = await reconcile(shop, key)
+            idle = outcome.idle
+            if outcome.wake_after_seconds is not None:
+                shop.queue.add_after(key, outcome.wake_after_seconds)
         except (Conflict, NotFound) as error:
             # Somebody else wrote first, or the object went; that is no fault, and the fresh fact is here or coming.
             log.info("%s %s/%s looks again: %s", key.kind, key.namespace, key.name, error)
@@ -67,30 +78,30 @@ async def work(shop: Shop) -> None:
             )  # fmt: skip
         finally:
             shop.telemetry.reconcile_seconds.labels(key.kind).observe(time.monotonic() - began)
-            shop.queue.done(key, failed=failed)
+            shop.queue.done(key, failed=failed, idle=idle)
 
 
-async def reconcile(shop: Shop, key: Key) -> float | None:
-    """One pass; seconds until the next one at the latest, or None."""
+async def reconcile(shop: Shop, key: Key) -> Outcome:
+    """One pass."""
     if not shop.hands.leadership.holds():
-        return None
+        return Outcome()
     if shop.hands.facts.ending(key.namespace, key.run):
         await _ending(shop, key)
-        return None
+        return Outcome()
     if shop.hands.facts.strange_definitions:
-        return await _held(shop, key)
+        return Outcome(await _held(shop, key))
     if key.kind is Kind.RUN:
         return await _run(shop, key)
     return await (_pool(shop, key) if key.alone else _child(shop, key))
 
 
-async def _run(shop: Shop, key: Key) -> float | None:
+async def _run(shop: Shop, key: Key) -> Outcome:
     hands = shop.hands
-    seen = observe(hands.facts, hands.site, key.namespace, key.name)
+    seen = observe(hands.facts, hands.site, key.namespace, key.name, hands.renderings)
     if seen is not None and seen.run.meta.deleting and seen.run.meta.holds_storage:
-        return await _cleaned(shop, seen)
+        return Outcome(await _cleaned(shop, seen))
     if seen is None or seen.run.meta.deleting:
-        return await _gone(shop, key)
+        return Outcome(await _gone(shop, key))
     decision = decide(seen, hands.clock())
     try:
         await act(hands, decision.actions)
@@ -99,12 +110,14 @@ async def _run(shop: Shop, key: Key) -> float | None:
         if shown != seen.status:
             await write_status(hands, seen.run, shown)
         raise
-    if decision.status != seen.status:
+    news = decision.status != seen.status
+    if news:
         await write_status(hands, seen.run, decision.status)
         # The answer is a fact already, so its watch event is no news: who depends on it is asked here.
         for concerned in (key, *child_keys(hands.facts, key)):
             shop.queue.add(concerned)
-    return _earlier(decision.wake_after_seconds, AFTER_ACTIONS_SECONDS if decision.actions else None)
+    wake = _earlier(decision.wake_after_seconds, AFTER_ACTIONS_SECONDS if decision.actions else None)
+    return Outcome(wake, idle=not news and not decision.actions)
 
 
 async def _cleaned(shop: Shop, seen: Observed) -> float | None:
@@ -122,15 +135,16 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     return min((wake for wake in (one, other) if wake is not None), default=None)
 
 
-async def _pool(shop: Shop, key: Key) -> float | None:
+async def _pool(shop: Shop, key: Key) -> Outcome:
     hands = shop.hands
-    seen = observe_pool(hands.facts, hands.site, key.namespace, key.name)
+    seen = observe_pool(hands.facts, hands.site, key.namespace, key.name, hands.renderings)
     if seen is None or seen.head.meta.deleting:
-        return await _gone(shop, key)
+        return Outcome(await _gone(shop, key))
     actions, status, wake = decide_pool(seen, hands.clock())
-    if await _finish(shop, seen.head, actions, status):
+    news = await _finish(shop, seen.head, actions, status)
+    if news:
         shop.queue.add(key)
-    return _earlier(wake, AFTER_ACTIONS_SECONDS if actions else None)
+    return Outcome(_earlier(wake, AFTER_ACTIONS_SECONDS if actions else None), idle=not news and not actions)
 
 
 async def _gone(shop: Shop, key: Key) -> float | None:
@@ -140,7 +154,7 @@ async def _gone(shop: Shop, key: Key) -> float | None:
     except (NotFound, NamespaceEnding):
         pass
     else:
-        record = record_of(key.kind, found)
+        record = shop.hands.facts.read(key.kind, found)
         shop.hands.facts.put(record)
         if record.meta.run == key.run and not record.meta.deleting:
             return CONFLICT_SECONDS
@@ -184,11 +198,14 @@ def _ours(shop: Shop, key: Key) -> tuple[Record, ...]:
     return tuple(r for r in shop.hands.facts.family(key.namespace, key.run) if r.meta.run_uid)
 
 
-async def _child(shop: Shop, key: Key) -> float | None:
+async def _child(shop: Shop, key: Key) -> Outcome:
     hands = shop.hands
-    seen = observe(hands.facts, hands.site, key.namespace, key.run)
+    known = hands.facts.child(key.namespace, key.run, (key.kind, key.name))
+    if isinstance(known, BatchRecord | RolloutRecord) and is_finished(known):
+        return Outcome(idle=True)
+    seen = observe(hands.facts, hands.site, key.namespace, key.run, hands.renderings)
     if seen is None or seen.run.problem:
-        return None
+        return Outcome(idle=True)
     record = next((child for child in seen.units if child.meta.name == key.name), None)
     match record:
         case BatchRecord():
@@ -198,11 +215,11 @@ async def _child(shop: Shop, key: Key) -> float | None:
             actions, played, wake = decide_rollout(seen, record, hands.clock())
             changed = await _finish(shop, record, actions, played)
         case _:
-            return None
+            return Outcome(idle=True)
     if changed:
         shop.queue.add(run_key(key.namespace, key.run))
         shop.queue.add(key)
-    return wake
+    return Outcome(wake, idle=not changed and not actions)
 
 
 async def _finish(

@@ -26,14 +26,14 @@ def sandboxes(seen: AnyPicture, now: datetime) -> Step:
         return Step(conditions=(waiting,), phase=Phase.STARTING, blocks=True, wake_after_seconds=1.0)
     size = pool_size(seen, now)
     owner, site = seen.owner, seen.site
-    manifests = [
-        *probe_targets(owner, targets),
-        *beacon_deployment(owner, site),
-        *sandbox_deployment(owner, site, size.pods),
-    ]
+    applies = (
+        *seen.rendered(probe_targets, owner, targets),
+        *seen.rendered(beacon_deployment, owner, site),
+        *seen.rendered(sandbox_deployment, owner, site, size.pods),
+    )
     crashed, limited = _crashed(seen), scaling_limited(seen, now)
     return Step(
-        actions=(*size.costs, *seen.changed(manifests), *(fetch for cause in crashed for fetch in cause.fetch)),
+        actions=(*size.costs, *applies, *(fetch for cause in crashed for fetch in cause.fetch)),
         conditions=(_readiness(seen, crashed, limited, now), *limited),
         status={"quiet_since": size.quiet_since},
         wake_after_seconds=size.wake_after_seconds,

@@ -16,7 +16,7 @@ from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import NotFound, Object, Refused, Unavailable
 from spade_operator.queue import WorkQueue
-from spade_operator.reconcile.passes import reconcile
+from spade_operator.reconcile.passes import Outcome, reconcile
 from spade_operator.records import Kind
 
 STRANGE = "Of the installed definitions, SpadeRun is of SPADE 9.9 (edition 0123456789ab)."
@@ -82,7 +82,7 @@ async def test_working_run_gets_one_condition_and_nothing_else_is_done() -> None
     server = Holding()
     able = shop(server, p.run_record(p.holding(*p.AT_WORK, phase=Phase.PLAYING, rollout=3)), p.ENGINE)
     able.hands.facts.strange_definitions = STRANGE
-    assert await reconcile(able, RUN) is None
+    assert await reconcile(able, RUN) == Outcome()
     ((verb, body),) = server.writes
     assert verb == "update status"
     assert body["status"]["ofTheNextVersion"] == 7, "what only another edition knows stays"

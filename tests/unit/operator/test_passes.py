@@ -11,14 +11,15 @@ from tests.unit.operator.test_act import Server
 from spade_contracts.labels import Role
 from spade_contracts.resources import BatchCondition, Phase, Reason, RolloutCondition, RunCondition
 from spade_operator.facts import Facts
-from spade_operator.keys import Key, run_key
+from spade_operator.keys import Key, is_finished, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Object, Refused
 from spade_operator.lease import Leadership
 from spade_operator.metrics import make_telemetry
 from spade_operator.queue import WorkQueue
+from spade_operator.reconcile import env_batch, rollout_job
 from spade_operator.reconcile.act import Hands
 from spade_operator.reconcile.events import News, news
-from spade_operator.reconcile.passes import Shop, reconcile, work
+from spade_operator.reconcile.passes import Outcome, Shop, reconcile, work
 from spade_operator.reconcile.refusals import run_refused, unit_refused
 from spade_operator.reconcile.rollout import rollout
 from spade_operator.records import Kind
@@ -111,7 +112,7 @@ def test_unit_that_waits_for_a_quota_stands_in_its_runs_condition_until_its_pods
 
 async def test_nothing_is_decided_without_the_lease() -> None:
     server = Server()
-    assert await reconcile(shop(server, p.run_record(), leads=False), RUN) is None
+    assert await reconcile(shop(server, p.run_record(), leads=False), RUN) == Outcome()
     assert server.writes == []
 
 
@@ -125,7 +126,7 @@ class Gone(Server):
 async def test_pods_of_a_deleted_run_are_freed_and_strangers_with_its_label_are_not() -> None:
     server = Gone()
     stranger = p.PodRecord(p.meta(Kind.POD, "stranger", run_uid=""))
-    wake = await reconcile(shop(server, p.ENGINE, p.SANDBOX, stranger), RUN)
+    wake = (await reconcile(shop(server, p.ENGINE, p.SANDBOX, stranger), RUN)).wake_after_seconds
     assert {what["metadata"]["name"] for _, what in server.writes} == {p.ENGINE.meta.name, p.SANDBOX.meta.name}
     assert wake is not None, "it looks again until nothing is left"
 
@@ -220,3 +221,30 @@ async def test_written_status_is_told_and_a_pass_that_writes_none_tells_nothing(
     able.hands.facts.put(replace(written, spec=None, method=None, problem="wrong"))
     await reconcile(able, RUN)
     assert told == [news]
+
+
+@pytest.mark.parametrize("ends", [(), ("Complete",), ("Failed",), ("Generated",)])
+def test_unit_that_is_passed_over_as_finished_is_one_for_which_nothing_would_be_decided(ends: tuple[str, ...]) -> None:
+    batch, plays = p.batch(0, *ends), p.plays(0, *ends)
+    seen = p.at_work(batches=[batch], rollouts=[plays])
+    assert is_finished(batch) == env_batch.finished(batch.status)
+    assert is_finished(plays) == rollout_job.finished(plays.status)
+    if is_finished(batch):
+        assert env_batch.decide_batch(seen, batch, p.NOW) == ((), batch.status, None)
+        assert rollout_job.decide_rollout(seen, plays, p.NOW) == ((), plays.status, None)
+
+
+async def test_pass_is_idle_exactly_when_it_wrote_nothing() -> None:
+    server = Server()
+    able = shop(server, p.run_record(p.holding(*p.AT_WORK)), p.plays(0), p.plays(1, "Complete"))
+    idle = []
+    for key in (
+        RUN,
+        Key(Kind.ROLLOUT, "default", "mini-r0000", p.RUN),
+        Key(Kind.ROLLOUT, "default", "mini-r0001", p.RUN),
+    ):
+        writes = len(server.writes)
+        idle.append((await reconcile(able, key)).idle)
+        assert idle[-1] == (len(server.writes) == writes)
+    assert idle[0] is False
+    assert idle[-1] is True

@@ -114,3 +114,25 @@ def test_pod_that_has_gone_is_asked_no_more_and_one_that_is_being_asked_not_twic
     schedule.scan([p.SANDBOX], 101.0)
     assert not list(schedule.due(200.0, 128))
     schedule.asked(p.ENGINE.meta.uid, 200.0, news=True)
+
+
+def test_learner_and_engines_are_asked_at_leisure_while_workers_work_and_soon_again_when_told() -> None:
+    pods = [p.ENGINE, p.LEARNER]
+    at_work = asked_between(Schedule(lambda namespace, run: (namespace, run) == FAMILY), pods, 0.0, 30.0)
+    awaited = asked_between(Schedule(), pods, 0.0, 30.0)
+    for pod in pods:
+        assert len(at_work[pod.meta.uid]) * 3 <= len(awaited[pod.meta.uid])
+    working = [True]
+    schedule = Schedule(lambda namespace, run: working[0])
+    asked_between(schedule, pods, 0.0, 200.0)
+    working[0] = False
+    schedule.stir(FAMILY, 200.0)
+    assert all(len(times) >= 4 for times in asked_between(schedule, pods, 200.0, 203.0).values())
+
+
+def test_news_of_a_worker_hastens_no_learner() -> None:
+    worker = p.pod(Role.WORKER)
+    schedule = Schedule()
+    asked_between(schedule, [worker, p.LEARNER], 0.0, 400.0)
+    schedule.asked(worker.meta.uid, 400.0, news=True)
+    assert len(asked_between(schedule, [worker, p.LEARNER], 400.0, 410.0)[p.LEARNER.meta.uid]) <= 2

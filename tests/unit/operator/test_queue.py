@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_operator.queue import MAX_BACKOFF_SECONDS, WorkQueue, backoff_seconds
+from spade_operator.queue import MAX_BACKOFF_SECONDS, MAX_REST_SECONDS, WorkQueue, backoff_seconds
 
 
 async def test_key_added_twice_is_handed_out_once() -> None:
@@ -79,3 +79,81 @@ async def test_no_key_that_was_added_is_lost(added: list[str]) -> None:
         handed.append(await queue.get())
         queue.done(handed[-1])
     assert sorted(handed) == sorted(set(added))
+
+
+async def idle_pass(queue: WorkQueue[str]) -> float:
+    """Make one pass of the next key that finds nothing to do; when it began."""
+    key = await queue.get()
+    queue.done(key, idle=True)
+    return asyncio.get_running_loop().time()
+
+
+@pytest.mark.looptime
+async def test_burst_of_events_that_mean_nothing_costs_few_passes() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    loop, passes = asyncio.get_running_loop(), 0
+    began = loop.time()
+
+    async def make_passes() -> None:
+        nonlocal passes
+        while True:
+            await idle_pass(queue)
+            passes += 1
+
+    task = asyncio.create_task(make_passes())
+    for _ in range(1000):
+        queue.add("a")
+        await asyncio.sleep(0.01)
+    task.cancel()
+    assert passes <= 4 + (loop.time() - began) / MAX_REST_SECONDS + 1
+
+
+@pytest.mark.looptime
+async def test_event_amid_a_burst_waits_no_longer_than_the_longest_rest_and_delays_no_other_key() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    for _ in range(20):
+        queue.add("a")
+        last = await idle_pass(queue)
+        queue.add("a")
+        queue.add("b")
+        assert await queue.get() == "b"
+        assert asyncio.get_running_loop().time() == last
+        queue.done("b")
+        assert await idle_pass(queue) - last <= MAX_REST_SECONDS + 0.001
+
+
+@pytest.mark.looptime
+async def test_event_after_a_pass_that_did_something_or_after_a_rest_is_handed_out_at_once() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    loop = asyncio.get_running_loop()
+    queue.add("a")
+    await idle_pass(queue)
+    queue.add("a")
+    await queue.get()
+    queue.done("a")
+    began = loop.time()
+    queue.add("a")
+    assert await idle_pass(queue) == began
+    await asyncio.sleep(MAX_REST_SECONDS)
+    began = loop.time()
+    queue.add("a")
+    assert await idle_pass(queue) == began
+
+
+@pytest.mark.looptime
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.booleans(), st.booleans()), max_size=20))
+async def test_no_event_is_lost_to_a_rest(events: list[tuple[str, bool, bool, bool]]) -> None:
+    """Each: the key, whether its pass is idle, whether it fails, and whether an event comes during the pass."""
+    queue: WorkQueue[str] = WorkQueue()
+    for key, idle, failed, during in events:
+        queue.add(key)
+        while (got := await queue.get()) != key:
+            queue.done(got)
+        if during:
+            queue.add(key)
+        queue.done(key, idle=idle and not failed, failed=failed)
+        if during or failed:
+            while (got := await queue.get()) != key:
+                queue.done(got)
+            queue.done(key)
+    queue.close()

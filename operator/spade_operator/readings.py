@@ -1,0 +1,72 @@
+"""Specs and statuses of our kinds as models, each content validated once for as long as its object keeps it.
+
+What is remembered is used only for content that is equal to the one that it was made of, so it cannot be out of date.
+(Python takes 1 and true for equal; a field cannot change between them, because the definitions fix its type.)
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spade_contracts.config import MethodConfig
+from spade_contracts.errors import InvalidInput
+from spade_contracts.resources import SpadeRunSpec
+from spade_operator.containers import Raw
+
+REMEMBERED = 16_384
+"""Parts of objects, the latest used."""
+Made = TypeVar("Made")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A SpadeRun's spec. `spec` and `method` are None exactly when `problem` says why."""
+
+    spec: SpadeRunSpec | None
+    method: MethodConfig | None
+    problem: str
+
+
+class Readings:
+    """What the parts of objects were read as last. Contents must be JSON that nobody changes."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._remembered = remembered
+        self._known: OrderedDict[tuple[str, str], tuple[Raw, Any]] = OrderedDict()
+
+    def read(self, uid: str, part: str, content: Raw, make: Callable[[Raw], Made]) -> Made:
+        """What `make`, always the same for a part, makes of this content of an object's part."""
+        known = self._known.pop((uid, part), None)
+        if known is None or known[0] != content:
+            known = content, make(content)
+        self._known[uid, part] = known
+        while len(self._known) > self._remembered:
+            self._known.popitem(last=False)
+        made: Made = known[1]
+        return made
+
+
+def run_spec(content: Raw) -> RunSpec:
+    """A SpadeRun's spec with its resolved settings, or what is wrong with it."""
+    try:
+        spec = SpadeRunSpec.model_validate(content)
+        return RunSpec(spec, spec.method(), "")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["spec", *(str(part) for part in first["loc"])])
+        return RunSpec(None, None, f"{where}: {str(first['msg']).removeprefix('Value error, ')}")
+    except InvalidInput as error:
+        return RunSpec(None, None, str(error))
+
+
+def model_of(model: type[Model], part: str, content: Raw) -> Model:
+    """A part as a model. Raises ValidationError."""
+    if part == "status":
+        # Fields that a newer operator wrote are not ours to judge.
+        known = {f.alias or name for name, f in model.model_fields.items()}
+        content = {name: value for name, value in content.items() if name in known}
+    return model.model_validate(content)
