@@ -75,9 +75,12 @@ def connect(kubeconfig: str | None, context: str | None = None) -> Any:
 
     try:
         config.load_kube_config(config_file=kubeconfig, context=context)
-    except (config.ConfigException, OSError) as error:
+    except (config.ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+        # The client looks at nothing of a file before it uses it.
         raise InvalidInput(
-            kubeconfig or "KUBECONFIG", str(error), remedy='In a checkout, eval "$(cluster/kubeconfig)" points at ours.'
+            kubeconfig or "KUBECONFIG",
+            f"is no kubeconfig that can be used: {error}",
+            remedy='In a checkout, eval "$(cluster/kubeconfig)" points at ours.',
         ) from error
     return client.ApiClient()
 

@@ -34,6 +34,7 @@ from spade_operator.readings import Readings, model_of, run_spec
 
 Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
+MAX_DIGITS = 18
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 BOOT_IN_MESSAGE = re.compile(r"\bboot ([0-9A-Za-z._-]{8,64})(?: after ([0-9]{1,6}) restarts)?$")
@@ -386,7 +387,8 @@ def _job(meta: Meta, raw: Raw) -> JobRecord:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    """A number that we or a controller wrote. Anybody may write an annotation: what is no number of ours is none."""
+    return int(text) if text and len(text) <= MAX_DIGITS and text.isascii() and text.isdigit() else None
 
 
 def _role(text: str | None) -> Role | None:

@@ -160,14 +160,16 @@ def _report(hands: Hands, manifest: Object, record: Record, what: Drift, stamp: 
 async def _create(hands: Hands, manifest: Object) -> None:
     """An object of the name that exists already is looked at by the next pass, and never changed by this one.
 
-    Raises Refused if it is of no or another family: a pass would not see it and try for ever. A claim may be anybody's.
+    Raises Refused if it is of no or another family: a pass would not see it and try for ever. The label alone makes
+    nothing a child, because anybody may set it. A claim may be anybody's.
     """
     try:
         answer = await hands.kube.create(manifest)
     except Conflict as error:
         kind, meta = manifest["kind"], manifest["metadata"]
         answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
-        if kind != Kind.CLAIM and hands.facts.read(Kind(kind), answer).meta.run != meta["labels"][RUN]:
+        there = hands.facts.read(Kind(kind), answer).meta
+        if kind != Kind.CLAIM and (there.run != meta["labels"][RUN] or not there.run_uid):
             what = (
                 f"{kind} {meta['namespace']}/{meta['name']} is there already and of another family; rename or remove it"
             )

@@ -21,7 +21,7 @@ from spade_operator.reconcile.release import releases, remaining, removals
 from spade_operator.reconcile.restarts import RETRY, hopeless, over_budget, spent
 from spade_operator.reconcile.sandboxes import sandboxes
 from spade_operator.reconcile.status import joined_pool
-from spade_operator.reconcile.steps import Action, Step, Wanted, is_false, is_true
+from spade_operator.reconcile.steps import Action, Step, Wanted, is_false, is_true, known_reason
 from spade_operator.reconcile.verification import current_attempt, verification
 
 RUNNING = "The programs are yet to be verified."
@@ -57,7 +57,7 @@ def _end(seen: ObservedPool, now: datetime) -> Step:
     if failed is not None and failed.status is ConditionStatus.TRUE:
         if (spec.retry or 0) > status.handled_retry:
             return _taken_up(seen)
-        return _over(seen, "failed", Reason(failed.reason))
+        return _over(seen, "failed", known_reason(failed.reason, Reason.JOB_FAILED))
     if seen.holds(BatchCondition.COMPLETE):
         return _over(seen, "complete", Reason.FINISHED)
     lost, text = spent(seen, Role.SANDBOX)

@@ -134,7 +134,7 @@ def _verdict(result: PrepareResult, warnings: tuple[Finding, ...]) -> Wanted:
         more = f" When it was accepted: {seen_then}" if warnings else ""
         return is_true(RunCondition.ACCEPTED, Reason.PREPARED, f"{text}{more}")
     reason = Reason(result.reason) if result.reason in set(Reason) else Reason.JOB_FAILED
-    return is_false(RunCondition.ACCEPTED, reason, f"{result.message} {TO_MEND}")
+    return is_false(RunCondition.ACCEPTED, reason, f"{result.message.rstrip('. ')}. {TO_MEND}")
 
 
 def _failed(seen: Observed, pods: list[PodRecord], job: JobRecord) -> Step:

@@ -24,11 +24,18 @@ from spade_operator.reconcile.steps import Step, is_false
 from spade_operator.records import BatchRecord, RolloutRecord
 
 INVALID_CODES = (400, 422)
+IMMUTABLE = "field is immutable"
+NAMESAKE = "An object of somebody else has this name already: rename or remove it, and the work goes on by itself."
+CORRECT = (
+    "Correct in the spec what it names: pod settings while the run is suspended (spec.suspend: Now) or has failed; what"
+    " can never change wants a new run."
+)
 
 
 def _told(error: Refused, namespace: str) -> tuple[Reason, str]:
     if error.code in INVALID_CODES:
-        return Reason.INVALID_SPEC, str(error)
+        remedy = NAMESAKE if IMMUTABLE in error.reason.lower() else CORRECT
+        return Reason.INVALID_SPEC, f"{str(error).rstrip('. ')}. {remedy}"
     return forbidden_reason(error.reason), explained(str(error), namespace)
 
 
@@ -54,7 +61,7 @@ def unit_refused(
     if error.code in INVALID_CODES:
         mark = {
             RolloutCondition.COMPLETE: (ConditionStatus.FALSE, Reason.INVALID_SPEC, "The Job was refused."),
-            RolloutCondition.FAILED: (ConditionStatus.TRUE, Reason.INVALID_SPEC, str(error)),
+            RolloutCondition.FAILED: (ConditionStatus.TRUE, *_told(error, record.meta.namespace)),
         }
     if isinstance(record, BatchRecord):
         return with_conditions(record.status, mark, record.meta.generation, now)

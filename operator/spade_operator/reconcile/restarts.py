@@ -21,7 +21,7 @@ from spade_operator.reconcile.observe import AnyPicture, Observed
 from spade_operator.reconcile.position import condition_true
 from spade_operator.reconcile.release import releases
 from spade_operator.reconcile.spending import with_spending, without_spending
-from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true
+from spade_operator.reconcile.steps import Remove, Step, Wanted, is_false, is_true, known_reason
 from spade_operator.records import BatchRecord, Record
 
 READINESS = {
@@ -60,7 +60,8 @@ def restarts(seen: Observed, now: datetime) -> Step:
     if before is not None and before.status == "True":
         if seen.spec.retry > seen.status.handled_retry:
             return _taken_up(seen)
-        return _stays_failed(seen, Wanted(RunCondition.FAILED, before.status, Reason(before.reason), before.message))
+        reason = known_reason(before.reason, Reason.POD_FAILED)
+        return _stays_failed(seen, is_true(RunCondition.FAILED, reason, before.message))
     for role, condition in READINESS.items():
         lost, text = spent(seen, role)
         if lost > budget(seen.spec, role):

@@ -28,7 +28,7 @@ from spade_operator.reconcile.position import (
 )
 from spade_operator.reconcile.restarts import failed
 from spade_operator.reconcile.spending import with_spending
-from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true
+from spade_operator.reconcile.steps import Action, Create, Step, is_false, is_true, known_reason
 from spade_operator.reconcile.work import stuck_condition
 from spade_operator.records import JobRecord
 
@@ -63,7 +63,7 @@ def rollout(seen: Observed, now: datetime) -> Step:
     place = position(seen)
     broken = _failed_child(seen, place)
     if broken is not None:
-        step = failed(seen, Reason(broken.reason), broken.message)
+        step = failed(seen, known_reason(broken.reason, Reason.JOB_FAILED), broken.message)
         return _with_counts_of_failed(seen, place, step)
     if place.stage is Stage.COMPLETE:
         text = f"proving policy version {place.wanted_version}, which run storage holds"

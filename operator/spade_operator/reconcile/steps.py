@@ -130,6 +130,11 @@ def is_false(kind: RunCondition | BatchCondition, reason: Reason, message: str =
     return Wanted(kind, ConditionStatus.FALSE, reason, message)
 
 
+def known_reason(written: str, otherwise: Reason) -> Reason:
+    """The reason of a condition that was written before; what a newer operator wrote may be none of ours."""
+    return Reason(written) if written in set(Reason) else otherwise
+
+
 @dataclass(frozen=True)
 class Step:
     """What one policy wants of this pass."""

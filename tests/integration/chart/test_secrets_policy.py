@@ -81,6 +81,14 @@ def test_an_author_without_the_right_is_refused(authors: ApiServer, use: str) ->
         assert MESSAGE in refused.stderr
 
 
+def test_a_bucket_is_opened_with_a_secret_only_for_those_with_the_right(authors: ApiServer) -> None:
+    bucket = {"s3": {"uri": "s3://runs/here", "credentialsSecret": "keys"}}
+    refused = applied(authors, "author", run_object(storage=bucket))
+    assert MESSAGE in refused.stderr
+    accepted = applied(authors, "reader", run_object(storage=bucket))
+    assert accepted.returncode == 0, accepted.stderr
+
+
 @pytest.mark.parametrize("user", ["reader", "maker"])
 def test_who_gets_at_secrets_anyway_may_use_them(authors: ApiServer, user: str) -> None:
     for whole in (run_object("engine", EVERYTHING), pool_object(EVERYTHING)):

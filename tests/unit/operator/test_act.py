@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support import pictures as p
-from tests.support.children import make_run
+from tests.support.children import UID, make_run
 
 from spade_contracts.resources import SpadeRunStatus
 from spade_operator.children.sandbox import sandbox_deployment
@@ -42,7 +42,8 @@ class Server:
         return self._stored(what)
 
     def _stored(self, what: Object) -> Object:
-        meta = {"uid": "stored", "resourceVersion": "8", "labels": {"spade.dev/run": p.RUN}} | what["metadata"]
+        labels = {"spade.dev/run": p.RUN, "spade.dev/run-uid": UID}
+        meta = {"uid": "stored", "resourceVersion": "8", "labels": labels} | what["metadata"]
         return {**what, "metadata": meta}
 
     async def create(self, manifest: Object) -> Object:
@@ -80,7 +81,7 @@ def hands(server: Any, *, leads: bool = True) -> Hands:
     return Hands(server, Facts(), leadership, poller=None, site=p.SITE, clock=lambda: p.NOW)  # type: ignore[arg-type]
 
 
-META: Object = {"name": "j", "namespace": "default", "labels": {"spade.dev/run": p.RUN}}
+META: Object = {"name": "j", "namespace": "default", "labels": {"spade.dev/run": p.RUN, "spade.dev/run-uid": UID}}
 MANIFEST: Object = {"kind": "Job", "metadata": META}
 
 
@@ -223,10 +224,11 @@ async def test_log_that_cannot_be_read_is_remembered_as_empty() -> None:
     assert able.facts.log((p.ENGINE.meta.uid, "engine", 1)) == ""
 
 
-async def test_object_of_somebody_else_under_our_name_is_a_refusal_and_a_claim_is_not() -> None:
+@pytest.mark.parametrize("labels", [{}, {"spade.dev/run": p.RUN}, {"spade.dev/run": "other", "spade.dev/run-uid": "u"}])
+async def test_object_of_somebody_else_under_our_name_is_a_refusal_and_a_claim_is_not(labels: dict[str, str]) -> None:
     class Foreign(Server):
         def _stored(self, what: Object) -> Object:
-            return super()._stored({**what, "metadata": {**what["metadata"], "labels": {}}})
+            return super()._stored({**what, "metadata": {**what["metadata"], "labels": labels}})
 
     for kind in (Kind.JOB, Kind.CLAIM):
         server = Foreign()

@@ -73,6 +73,21 @@ def test_refusal_after_acceptance_holds_up_progress_and_settles() -> None:
     assert run_refused(again, error, p.ago(-60)) == status
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("spec.resources.requests[foo]: must be a standard resource", "spec.suspend: Now"),
+        ("spec.selector: Invalid value: field is immutable", "rename or remove it"),
+        ("data: Forbidden: field is immutable when `immutable` is set", "rename or remove it"),
+    ],
+)
+def test_invalid_child_is_told_with_what_to_do(words: str, remedy: str) -> None:
+    status = run_refused(p.at_work(), Refused("apply Deployment", 422, words), p.NOW)
+    (message,) = (c.message for c in status.conditions if c.type == RunCondition.PROGRESSING)
+    assert words in message
+    assert remedy in message
+
+
 def test_refusal_does_not_take_a_run_out_of_its_end() -> None:
     ended = p.at_work(run=p.run_record(p.holding(*p.AT_WORK, RunCondition.FAILED, phase=Phase.FAILED)))
     assert run_refused(ended, Refused("delete Pod", 403, "no"), p.NOW).phase is Phase.FAILED

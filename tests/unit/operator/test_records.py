@@ -55,6 +55,14 @@ def test_gate_counts_only_when_true_and_naming_a_boot(status: str, message: str)
         assert found.admitted_boot == ""
 
 
+@given(st.text(max_size=40) | st.sampled_from(["²", "٣", "9" * 5000, "-1", " 1"]))
+def test_annotation_that_anybody_may_write_breaks_no_pod(text: str) -> None:
+    notes = {"annotations": {"batch.kubernetes.io/job-completion-index": text}}
+    found = record_of(Kind.POD, {"metadata": {**META, "labels": {"spade.dev/run": "mini"}, **notes}})
+    assert isinstance(found, PodRecord)
+    assert found.index is None or str(found.index) == (text.lstrip("0") or "0")
+
+
 def test_boot_of_an_admitted_pod_is_read_from_its_gate() -> None:
     gate = {
         "type": "spade.dev/isolated",

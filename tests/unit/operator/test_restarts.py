@@ -43,6 +43,13 @@ def test_failure_names_the_real_cause_and_frees_the_pods() -> None:
     assert {p.ENGINE, p.LEARNER, p.SANDBOX} <= {action.record for action in p.actions_of(step, Remove)}
 
 
+def test_failure_with_a_reason_of_a_newer_operator_stays_a_failure() -> None:
+    written = p.condition(FAILED, True, Reason.POD_FAILED, "why").model_copy(update={"reason": "FromTheFuture"})
+    step = restarts(p.at_work(run=p.run_record(p.SpadeRunStatus(conditions=(written,)))), p.NOW)
+    assert step.blocks
+    assert p.wanted(step, FAILED) == ("True", Reason.POD_FAILED, "why")
+
+
 def test_sandbox_that_never_comes_up_spends_the_budget_too() -> None:
     crashing = p.pod(Role.SANDBOX, containers=(p.ended(1, "no user namespaces", restarts=4),))
     step = restarts(p.seen(p.run_record(sandbox={"restarts": 3}), pods=[crashing]), p.NOW)
