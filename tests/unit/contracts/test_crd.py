@@ -154,7 +154,7 @@ def test_every_field_of_the_spec_is_the_methods_or_may_change() -> None:
     changeable = {
         "rollouts", "suspend", "retry", "history", "retention", "engine.replicas", "sandbox.minPods", "sandbox.maxPods",
         "sandbox.sparePods", "sandbox.sessionsPerPod", "sandbox.quietSeconds", "sandbox.autoscaling", "workers.design",
-        "workers.play", "storage.onDelete", "ttlSecondsAfterFinished",
+        "workers.play", "workers.episodes", "storage.onDelete", "ttlSecondsAfterFinished",
     }  # fmt: skip
     while_paused = {field.removeprefix("spec.") for field in POD_FIELDS}
     budgets = {f"{role}.restarts" for role in ("learner", "engine", "sandbox", "workers")}

@@ -117,7 +117,7 @@ def test_a_preparation_that_finds_storage_full_says_so_as_its_result(
 
 def test_storage_of_another_version_is_not_tried_again(tmp_path: Path, message: Path) -> None:
     create(open_store(run_ref(tmp_path).storage_uri), "run.json", b'{"format": 99}')
-    fields = play_task(tmp_path).model_dump(exclude={"kind", "rollout"})
+    fields = play_task(tmp_path).model_dump(exclude={"kind", "rollout", "episodes"})
     task = DesignTask(**fields)
     assert main(["design", "--task", written(tmp_path, task), "--status-port", "0"]) == ExitCode.NEVER
     assert "run.json" in DesignSummary.model_validate_json(message.read_bytes()).error
