@@ -51,9 +51,10 @@ def module_folder() -> Path:
 def running_kueue(server: ApiServer, folder: Path) -> Iterator[Path]:
     """Its controllers and its scheduler, answering the API server's webhook calls; yields the log's path.
 
-    Its definitions must be installed. No integration with other kinds of jobs is on.
+    All its kinds are installed. No integration with other kinds of jobs is on.
     """
     folder.mkdir()
+    _install_kinds(server)
     webhook_port, health_port, metrics_port = free_ports(3)
     certificates = _certificates(folder / "certificates")
     settings = {
@@ -118,6 +119,13 @@ def _webhooks(port: int, authority: bytes) -> list[dict[str, Any]]:
 def _apply(server: ApiServer, *objects: dict[str, Any]) -> None:
     made = server.apply(*objects)
     assert made.returncode == 0, made.stderr
+
+
+def _install_kinds(server: ApiServer) -> None:
+    kinds = str(module_folder() / "config" / "components" / "crd" / "bases")
+    applied = server.kubectl("apply", "--server-side", "--force-conflicts", "-f", kinds)
+    assert applied.returncode == 0, applied.stderr
+    server.await_kinds("-f", kinds)
 
 
 def _await_webhooks(server: ApiServer, process: subprocess.Popen[bytes], log: Path) -> None:

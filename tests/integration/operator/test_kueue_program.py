@@ -41,7 +41,7 @@ async def stage(api_server: ApiServer, tmp_path: Path) -> AsyncIterator[Stage]:
 
 def queue(stage: Stage, cpu: float, memory: int) -> None:
     """A ClusterQueue with such a quota, that lets the more urgent preempt, and the team's queue on it."""
-    resources = [{"name": "cpu", "nominalQuota": cpu}, {"name": "memory", "nominalQuota": memory}]
+    resources = [{"name": "cpu", "nominalQuota": f"{cpu:.3f}"}, {"name": "memory", "nominalQuota": memory}]
     spec: dict[str, Any] = {
         "namespaceSelector": {},
         "preemption": {"withinClusterQueue": "LowerPriority"},
