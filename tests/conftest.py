@@ -26,6 +26,7 @@ def _torch_is_left_as_it_was() -> Iterator[None]:
         assert torch.get_default_dtype() is torch.float32, "a test left torch with another default dtype"
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make test` runs files side by side (pytest-xdist): tests of a group stay in one process, in their order."""
     folders = {item: item.path.relative_to(ROOT).parent.as_posix() for item in items}
