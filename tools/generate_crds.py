@@ -64,7 +64,6 @@ PROFILE_PATHS = {
 
 CLASS_DEFAULTS: dict[str, type[Document]] = {
     "sandbox.limits": SandboxLimits,
-    "environments.verification": VerificationSettings,
     "verification": VerificationSettings,
 }
 """Where spec fields stand whose models have defaults themselves."""
@@ -222,9 +221,8 @@ def _default(resource: CustomResource, part: str, path: str, field: Schema) -> s
 
 
 def _profile_default(domain: Domain, path: str) -> str:
-    patch = {"environments": {"domain": domain}}
-    both = (resolve(profile, patch).model_dump(by_alias=False) for profile in (Profile.CORRECTED, Profile.PAPER))
-    corrected, paper = (_profile_value(defaults, path) for defaults in both)
+    resolved = (resolve(one, {"environments": {"domain": domain}}) for one in (Profile.CORRECTED, Profile.PAPER))
+    corrected, paper = (_profile_value(method.model_dump(by_alias=False), path) for method in resolved)
     if not corrected:
         return ""
     return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper or 'none'}`"

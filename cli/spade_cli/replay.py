@@ -110,7 +110,9 @@ def records(path: str) -> list[dict[str, Any]]:
         import pyarrow.parquet as pq
 
         try:
-            rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).to_pylist()
+            # Without threads: Arrow's can abort a process that ends soon after reading (apache/arrow#34314).
+            table = pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
+            rows: list[dict[str, Any]] = table.to_pylist()
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(path, f"is a damaged Parquet file: {error}") from error
         return rows
