@@ -203,7 +203,11 @@ def test_command_ends_with_the_exit_codes_of_its_help(root: Path, tmp_path: Path
     assert isinstance(done.exception, InvalidInput)  # main() ends with 2
 
 
-@given(st.text(max_size=40), st.text(max_size=200))
+NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+"""What a file may be called."""
+
+
+@given(NAMES, st.text(max_size=200))
 def test_no_text_of_a_model_or_a_program_moves_the_terminal(name: str, text: str) -> None:
     evidence = [{"max_turns": 1, "exchanges": [{"op": "step", "action": text, "answer": text}], "note": name}]
     row = {"name": name, "program": text, "program_sha256": "0", "stage": "order", "reason": name, "message": text}
