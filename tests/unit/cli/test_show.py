@@ -34,8 +34,8 @@ WON, LOST, REFUSED = "class WonEnv: pass\n", "class LostEnv: pass\n", "class Ref
 
 
 def refused(slot: int, program: str = REFUSED) -> Design:
-    verdict = {"stage": "controls", "reason": "wins_by_null", "message": NO.message, "hint": None, "hint_tokens": 0}
-    return replace(design(0, slot, "B", program), attempt=1, evidence=evidence_text((TRACE,)), **verdict)
+    judged = replace(design(0, slot, "B", program), stage="controls", reason="wins_by_null", message=NO.message)
+    return replace(judged, attempt=1, evidence=evidence_text((TRACE,)), hint=None, hint_tokens=0)
 
 
 @pytest.fixture
@@ -181,7 +181,8 @@ def test_record_without_a_program_writes_no_file(root: Path, tmp_path: Path) -> 
 
 
 def test_episodes_away_from_their_run_are_shown_but_their_program_is_not_found(root: Path, tmp_path: Path) -> None:
-    path = shutil.copy(root / "rollouts/0000/episodes-s001-a00.parquet", tmp_path)
+    path = tmp_path / "episodes.parquet"
+    shutil.copy(root / "rollouts/0000/episodes-s001-a00.parquet", path)
     assert "move 1" in said(path, 1)
     with pytest.raises(InvalidInput, match="run's storage"):
         written(path, 1, tmp_path)
