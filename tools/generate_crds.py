@@ -19,7 +19,8 @@ import yaml
 
 from spade_contracts.base import Document
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.profile import corrected_defaults, paper_defaults
+from spade_contracts.config.method import Profile
+from spade_contracts.config.profile import resolve
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.config.verification import OptionalStage, VerificationSettings
 from spade_contracts.labels import GROUP, VERSION
@@ -63,7 +64,6 @@ PROFILE_PATHS = {
 
 CLASS_DEFAULTS: dict[str, type[Document]] = {
     "sandbox.limits": SandboxLimits,
-    "environments.verification": VerificationSettings,
     "verification": VerificationSettings,
 }
 """Where spec fields stand whose models have defaults themselves."""
@@ -221,9 +221,9 @@ def _default(resource: CustomResource, part: str, path: str, field: Schema) -> s
 
 
 def _profile_default(domain: Domain, path: str) -> str:
-    both = (corrected_defaults(domain), paper_defaults(domain))
-    corrected, paper = (_profile_value(defaults, path) for defaults in both)
-    if corrected is None:
+    resolved = (resolve(one, {"environments": {"domain": domain}}) for one in (Profile.CORRECTED, Profile.PAPER))
+    corrected, paper = (_profile_value(method.model_dump(by_alias=False), path) for method in resolved)
+    if not corrected:
         return ""
     return f"`{corrected}`" if corrected == paper else f"Corrected `{corrected}`, Paper `{paper or 'none'}`"
 
@@ -261,7 +261,7 @@ def _snake(camel: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def conditions_reference() -> str:

@@ -35,29 +35,47 @@ def is_episode(row: dict[str, Any]) -> bool:
     return {"environment", "actions", "observations", "play"} <= row.keys()
 
 
-def read_recorded(path: str, row: dict[str, Any]) -> RecordedEpisode:
-    """The episode of a row of `rollouts/NNNN/episodes-….parquet` in a run's storage.
+@dataclass(frozen=True)
+class Environment:
+    """An environment of a rollout."""
+
+    source: str
+    method: MethodConfig
+
+
+def environment_of(path: str, environment: str) -> Environment:
+    """An environment that the rollout of a file `rollouts/NNNN/…` in a run's storage played.
 
     Raises InvalidInput or ManifestMissing if the file is not in a run's storage.
     """
     part = Path(path).resolve()
     if not part.parent.name.isdigit() or part.parent.parent.name != "rollouts":
-        remedy = "Replay it where it lies in the run's storage: rollouts/NNNN/episodes-….parquet."
+        remedy = "Name the file where it lies in the run's storage: rollouts/NNNN/episodes-….parquet."
         raise InvalidInput(path, "its environment cannot be found from here", remedy=remedy)
     store = open_store(part.parents[2].as_uri())
     rollout = int(part.parent.name)
     method = manifests.read_run(store).method
     cycle = method.cycle_of(rollout)
     entries = programs_of(store, method, cycle, until=rollout)
-    entry = next((one for one in entries if one.id == row["environment"]), None)
+    entry = next((one for one in entries if one.id == environment), None)
     if entry is None:
-        raise InvalidInput(path, f"cycle {cycle} has no environment {row['environment']}")
+        raise InvalidInput(path, f"cycle {cycle} has no environment {environment}")
+    return Environment(read_program(store, cycle, entry.file), method)
+
+
+def read_recorded(path: str, row: dict[str, Any]) -> RecordedEpisode:
+    """The episode of a row of `rollouts/NNNN/episodes-….parquet` in a run's storage.
+
+    Raises InvalidInput or ManifestMissing if the file is not in a run's storage.
+    """
+    found = environment_of(path, row["environment"])
+    part = Path(path).resolve()
     key = (row["environment"], row["play"], row["hinted"])
-    played = read_part(store, rollout, part.name)
+    played = read_part(open_store(part.parents[2].as_uri()), int(part.parent.name), part.name)
     episode = next(one for one in played if (one.environment, one.play, one.hinted) == key)
     if episode.outcome is Outcome.INFRASTRUCTURE_FAULT:
         raise InvalidInput(path, "this episode was never played: infrastructure failed at every try")
-    return RecordedEpisode(episode, read_program(store, cycle, entry.file), method)
+    return RecordedEpisode(episode, found.source, found.method)
 
 
 async def play_again(recorded: RecordedEpisode, pool: SandboxPool) -> tuple[Row, ...]:

@@ -12,6 +12,7 @@ from spade_cli import explain as explaining
 from spade_cli import export as exporting
 from spade_cli import replay as replaying
 from spade_cli import score as scoring
+from spade_cli import show as showing
 from spade_cli import verify as verifying
 from spade_cli.cluster import Run, apply, connect, get_run, read_document
 from spade_cli.interrupts import run_until_signal
@@ -143,7 +144,9 @@ def verify(  # noqa: PLR0917  # typer calls it by name
     ),
     backend: BACKEND = None,
     out: Annotated[str | None, typer.Option(metavar="FILE.parquet", help="Write the verdicts there too.")] = None,
-    settings: Annotated[str | None, typer.Option(help="YAML file with `verification` and `limits`.")] = None,
+    settings: Annotated[
+        str | None, typer.Option(help="YAML file with `verification` and `limits`, or a run's run.json.")
+    ] = None,
 ) -> None:
     """Judge environment programs in a sandbox on this machine, without a cluster.
 
@@ -176,6 +179,21 @@ def replay(
     """
     wanted = replaying.Wanted(file, index, program, backend)
     raise typer.Exit(run_until_signal(replaying.replay_record(wanted, verifying.to_stdout, verifying.to_stderr)))
+
+
+@app.command("show")
+def show_records(
+    file: Annotated[
+        str, typer.Argument(help="A run's designs-, canaries-, verdicts- or episodes-….parquet, or its rollout.json.")
+    ],
+    index: Annotated[int | None, typer.Option(min=0, help="Which record to show, from 0; else all are listed.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the record's program there instead.")] = None,
+) -> None:
+    """List the records of a result file, show one as text, or write its program to a file.
+
+    Exit code 0: shown; 2: the file, the index or --out is wrong.
+    """
+    showing.show(showing.Wanted(file, index, verifying.checked_out(out)), verifying.to_stdout)
 
 
 @app.command()

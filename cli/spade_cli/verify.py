@@ -74,17 +74,29 @@ def domain_of(word: str) -> Domain:
 
 
 def read_settings(path: str | None) -> VerifyFile:
-    """The settings file, or the defaults. Raises InvalidInput with the first wrong field."""
+    """The settings file, or the defaults. Raises InvalidInput with the first wrong field.
+
+    The file is a VerifyFile, the `run.json` of a run, or what `spade check --render` prints of one.
+    """
     if path is None:
         return VerifyFile()
     try:
-        return VerifyFile.model_validate(yaml.safe_load(Path(path).read_text("utf-8")) or {})
+        return VerifyFile.model_validate(_of_run(yaml.safe_load(Path(path).read_text("utf-8")) or {}))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InvalidInput(path, f"cannot be read as YAML: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join([path, *map(str, first["loc"])])
         raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+
+
+def _of_run(data: object) -> object:
+    """The settings of verification among all those of a run; anything else as it is."""
+    method = data.get("method", data) if isinstance(data, dict) else None
+    environments = method.get("environments") if isinstance(method, dict) else None
+    if not isinstance(method, dict) or not isinstance(environments, dict):
+        return data
+    return {"verification": environments.get("verification", {}), "limits": method.get("limits", {})}
 
 
 def checked_out(path: str | None) -> Path | None:

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.trainer.builders import method, run_manifest
 from typer.testing import CliRunner
 
 from spade_cli import verify
@@ -77,6 +79,17 @@ def test_settings_file_has_the_fields_of_a_run(tmp_path: Path) -> None:
     settings = verify.read_settings(str(file))
     assert (settings.verification.max_steps, settings.limits.step_seconds) == (77, 2.5)
     assert verify.read_settings(None) == verify.VerifyFile()
+
+
+@pytest.mark.parametrize("render", [False, True])
+def test_settings_of_a_run_are_those_it_verifies_with(tmp_path: Path, render: bool) -> None:
+    settings = method(environments={"verification": {"max_steps": 77}}, limits={"step_seconds": 2.5})
+    file = tmp_path / "settings"
+    rendered = yaml.safe_dump(settings.model_dump(mode="json", by_alias=True))  # as `spade check --render` does
+    file.write_text(rendered if render else run_manifest(settings).model_dump_json())
+    found = verify.read_settings(str(file))
+    assert (found.verification, found.limits) == (settings.environments.verification, settings.limits)
+    assert found.verification.max_steps == 77
 
 
 @pytest.mark.parametrize(
