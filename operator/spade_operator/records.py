@@ -25,6 +25,7 @@ from spade_contracts.resources import (
     SpadeRunSpec,
     SpadeRunStatus,
 )
+from spade_contracts.wrong_input import below, wrong_input
 from spade_operator.children.names import pool_family
 from spade_operator.containers import ContainerRecord, Raw, container_record, moment
 from spade_operator.queueing import Standing, standing_of
@@ -293,9 +294,7 @@ def _run(meta: Meta, raw: Raw) -> RunRecord:
         spec = SpadeRunSpec.model_validate(raw.get("spec") or {})
         method = spec.method()
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["spec", *(str(part) for part in first["loc"])])
-        problem = f"{where}: {str(first['msg']).removeprefix('Value error, ')}"
+        problem = str(wrong_input(error, SpadeRunSpec, below("spec")))
     except InvalidInput as error:
         problem = str(error)
     if problem:

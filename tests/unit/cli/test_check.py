@@ -32,12 +32,12 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "where", "says"),
     [
-        ("  environments: {perCyle: 6}\n", "spec.environments.perCyle", "not permitted"),
-        ("  environments: {per_cycle: 6}\n", "spec.environments.per_cycle", "not permitted"),
-        ("  environments: {perCycle: '6'}\n", "spec.environments.perCycle", "valid integer"),
-        ("  environments: {perCycle: true}\n", "spec.environments.perCycle", "valid integer"),
-        ("  rewards: {regretScale: '0.1'}\n", "spec.rewards.regretScale", "valid number"),
-        ("  rewards: {regretFloor: 'yes'}\n", "spec.rewards.regretFloor", "valid boolean"),
+        ("  environments: {perCyle: 6}\n", "spec.environments.perCyle", "Did you mean perCycle"),
+        ("  environments: {per_cycle: 6}\n", "spec.environments.per_cycle", "Did you mean perCycle"),
+        ("  environments: {perCycle: '6'}\n", "spec.environments.perCycle", "whole number. Remove the quotes"),
+        ("  environments: {perCycle: true}\n", "spec.environments.perCycle", "is true, not a whole number"),
+        ("  rewards: {regretScale: '0.1'}\n", "spec.rewards.regretScale", "not a number. Remove the quotes"),
+        ("  rewards: {regretFloor: 'yes'}\n", "spec.rewards.regretFloor", "not true or false"),
         ("  seed: 2026-01-01\n", "spec", "nothing that JSON can say"),
         ("  environments: {activeSkills: 9}\n", "spec", "name more skills or lower it"),
         ("  learner: {ranksPerNode: 3, parallelism: {expert: 2}}\n", "spec.learner", "multiple of it"),
@@ -96,7 +96,7 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
             "source: Pool",
         ),
         ("  engine: {pod: {labels: {spade.dev/role: x}}}\n", "spec.engine.pod.labels", "use a domain of your own"),
-        ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "not permitted"),
+        ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "is no field"),
         (
             "  learner: {pod: {tolerations: [{key: a, operator: Exists, value: b}]}}\n",
             "spec.learner.pod.tolerations.0",
@@ -155,7 +155,7 @@ def test_what_is_shipped_is_looked_into(tmp_path: Path, line: str, says: str) ->
 
 
 def test_misspelt_field_is_named_before_the_one_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"Also wrong: spec\.rollouts: Field required") as caught:
+    with pytest.raises(InvalidInput, match=r"Also wrong: spec\.rollouts: is missing") as caught:
         resolved(read_document(written(tmp_path, HEAD + "  rolouts: 4\n")))
     assert caught.value.where == "spec.rolouts"
 
