@@ -82,11 +82,25 @@ class Plan:
     storage_size: Decimal
     runtime_class: str
     pull_secrets: tuple[str, ...]
+    bucket_secret: str = ""
+    """Opens the bucket of run storage."""
+    ca_bundle: str = ""
+    """ConfigMap with the certificates that pods trust."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
         """The preparation's too."""
         return self.prepare, *self.pods
+
+    def field_of(self, name: str) -> str:
+        """Where the name of a Secret or ConfigMap was written."""
+        if name == self.bucket_secret:
+            return "spec.storage.s3.credentialsSecret"
+        if name in self.pull_secrets:
+            return "imagePullSecrets of the chart's values"
+        if name == self.ca_bundle:
+            return "caBundle.configMap of the chart's values"
+        return "the run's pod settings (secretEnvironment, volumes)"
 
     def secrets(self) -> dict[str, set[str]]:
         """Secrets that must be there → keys that must be in them; those that the operator makes are left out."""
@@ -156,6 +170,8 @@ def plan_of(run: Run, site: Site) -> Plan:
         storage_size=quantities({"size": spec.storage.size})["size"],
         runtime_class=site.sandbox_runtime_class,
         pull_secrets=site.image_pull_secrets,
+        bucket_secret=spec.storage.s3.credentials_secret if spec.storage.s3 is not None else "",
+        ca_bundle=site.ca_bundle.config_map,
     )
 
 
