@@ -12,6 +12,7 @@ from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
 from spade_contracts.wrong_input import below, wrong_input
+from spade_operator.preflight import outside
 from spade_operator.reconcile import fabric
 from spade_operator.reconcile.accept import PACKAGE, check
 
@@ -59,7 +60,8 @@ def resolved(document: dict[str, Any]) -> MethodConfig:
 def demands(document: dict[str, Any]) -> tuple[str, ...]:
     """What a valid run wants of the installation beyond the ordinary, in words; only a cluster can tell whether it is
     there."""
-    return fabric.demands(checked_spec(document))
+    spec = checked_spec(document)
+    return *fabric.demands(spec), *outside.demands(spec)
 
 
 def _check_packages(model_uri: str, method: MethodConfig) -> None:
