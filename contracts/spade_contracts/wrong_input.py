@@ -55,7 +55,7 @@ def wrong_input(
     """
     found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
     (where, message, first), *others = ((path_of(_place(one)), *_told(one, model)) for one in found)
-    also = "; ".join(f"{path}: {_sentence(text, more)}" for path, text, more in others[:MAX_OTHERS])
+    also = " ".join(f"{path}: {_sentence(text, more)}" for path, text, more in others[:MAX_OTHERS])
     more = (first, f"Also wrong: {also}" if also else "", remedy)
     return InvalidInput(where, message, remedy=" ".join(part for part in more if part))
 

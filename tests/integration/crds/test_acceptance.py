@@ -144,27 +144,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"sandbox": {"minPods": 5}},
         "minPods (5) is more than maxPods (4): lower minPods or raise maxPods",
     ),
-    "a model that is not shipped": ({"model": {"uri": "package:maxi"}}, "write package:tiny, file:///PATH or hf:"),
-    "a skill of the other domain": (
-        {"environments": {"domain": "Tools", "skills": ["Optimization"], "activeSkills": 1}},
-        "names a skill that the domain has not",
-    ),
-    "a designer's endpoint without a URL": (
-        {"environments": {"designer": {"source": "Endpoint", "endpoint": {"model": "m"}}}},
-        "with source Endpoint needs endpoint.url and endpoint.model",
-    ),
-    "a hints' endpoint without a model": (
-        {"environments": {"hints": {"mode": "Endpoint", "endpoint": {"url": "https://host/v1"}}}},
-        "with mode Endpoint needs endpoint.url and endpoint.model",
-    ),
-    "a pool without a digest": (
-        {"environments": {"designer": {"source": "Pool", "pool": {"uri": "file:///storage/pool"}}}},
-        "with source Pool needs pool.uri and pool.sha256",
-    ),
-    "a judge without a URL": (
-        {"environments": {"verification": {"stages": ["Solution", "Judge"]}}},
-        "stages holds Judge, which needs judge.url",
-    ),
     "a plateau upside down": (
         {"rewards": {"plateau": {"low": 0.9}}},
         "plateau.low is above high: write the smaller value as low",
