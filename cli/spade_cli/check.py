@@ -11,10 +11,11 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.resources.run_parts import MAX_RUN_NAME
+from spade_contracts.wrong_input import below, wrong_input
+from spade_operator.preflight import outside
 from spade_operator.reconcile import fabric
 from spade_operator.reconcile.accept import PACKAGE, check
 
-MAX_OTHERS = 4
 NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -33,7 +34,7 @@ def checked_spec(document: dict[str, Any]) -> SpadeRunSpec:
         sent = _as_sent(document.get("spec", {}))
         return SpadeRunSpec.model_validate_json(sent, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise _all_wrong(error) from error
+        raise wrong_input(error, SpadeRunSpec, below("spec")) from error
 
 
 def _as_sent(spec: object) -> str:
@@ -45,15 +46,6 @@ def _as_sent(spec: object) -> str:
         return json.dumps(spec)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput("spec", f"is nothing that JSON can say: {error}") from error
-
-
-def _all_wrong(error: ValidationError) -> InvalidInput:
-    """Every wrong field; unknown ones first, because a missing one is often the same, misspelt."""
-    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    told = [(".".join(["spec", *map(str, one["loc"])]), str(one["msg"]).removeprefix("Value error, ")) for one in found]
-    (where, message), *others = told
-    also = "; ".join(f"{path}: {text}" for path, text in others[:MAX_OTHERS])
-    return InvalidInput(where, message, remedy=f"Also wrong: {also}." if also else "")
 
 
 def resolved(document: dict[str, Any]) -> MethodConfig:
@@ -68,7 +60,8 @@ def resolved(document: dict[str, Any]) -> MethodConfig:
 def demands(document: dict[str, Any]) -> tuple[str, ...]:
     """What a valid run wants of the installation beyond the ordinary, in words; only a cluster can tell whether it is
     there."""
-    return fabric.demands(checked_spec(document))
+    spec = checked_spec(document)
+    return *fabric.demands(spec), *outside.demands(spec)
 
 
 def _check_packages(model_uri: str, method: MethodConfig) -> None:

@@ -110,15 +110,27 @@ def read_document(path: str) -> dict[str, Any]:
         raise InvalidInput(path, f"is not YAML: {error}") from error
     except RecursionError as error:
         raise InvalidInput(path, "is nested too deeply") from error
-    if len(documents) != 1 or not isinstance(documents[0], dict):
+    if len(documents) != 1:
         raise InvalidInput(path, f"holds {len(documents)} documents; write exactly one object")
+    if not isinstance(documents[0], dict):
+        raise InvalidInput(
+            path, "holds text or a list", remedy="Write one object with apiVersion, kind, metadata, spec."
+        )
     document: dict[str, Any] = documents[0]
-    if document.get("kind") not in PLURALS or document.get("apiVersion") != f"{GROUP}/{VERSION}":
-        raise InvalidInput(path, f"is no {GROUP}/{VERSION} object of the kinds {', '.join(PLURALS)}")
+    _check_kind(path, document)
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise InvalidInput(path, "has no metadata.name; write one")
     return document
+
+
+def _check_kind(path: str, document: dict[str, Any]) -> None:
+    """Raise InvalidInput that says what stands there, for an object that is none of ours."""
+    for field, known in (("apiVersion", (f"{GROUP}/{VERSION}",)), ("kind", tuple(PLURALS))):
+        found = document.get(field)
+        if found not in known:
+            said = f"has the {field} {found!r}" if field in document else f"has no {field}"
+            raise InvalidInput(path, said, remedy=f"Write {field}: {' or '.join(known)}.")
 
 
 def apply(api: Any, document: dict[str, Any], namespace: str) -> None:

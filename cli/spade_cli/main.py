@@ -1,40 +1,48 @@
-"""The `spade` command: one sub-command, one module."""
+"""The `spade` command: one sub-command, one module.
+
+A command imports what it needs when it is called: `spade --help` and each command load nothing of the others, which
+would take seconds.
+"""
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-import yaml
-from rich.console import Console
 
-from spade_cli import check as checking
-from spade_cli import explain as explaining
-from spade_cli import export as exporting
-from spade_cli import replay as replaying
-from spade_cli import score as scoring
-from spade_cli import show as showing
-from spade_cli import verify as verifying
-from spade_cli.cluster import Run, apply, connect, get_run, read_document
-from spade_cli.interrupts import run_until_signal
-from spade_cli.preflight import look_and_check, reach
-from spade_cli.table import closing_tables, legend
-from spade_cli.watch import condition, follow, refused
+from spade_contracts import __version__
 from spade_contracts.errors import SpadeError
-from spade_contracts.resources import Reason, RunCondition
-from spade_operator.preflight.checks import of_level
-from spade_operator.preflight.findings import Level
-from spade_sandbox.local import Backend
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spade_cli.cluster import Run
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    help="Declare, watch and read SPADE runs on Kubernetes.",
     pretty_exceptions_enable=False,
 )
 Kubeconfig = Annotated[str | None, typer.Option(envvar="KUBECONFIG", help="Cluster to talk to.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the run.")]
+Context = Annotated[str | None, typer.Option(help="Context of the kubeconfig; else its current one.")]
 OperatorNamespace = Annotated[str, typer.Option(help="Namespace of the operator.")]
 FILE = Annotated[str, typer.Argument(help="YAML file with one SpadeRun.")]
+
+
+def _version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        typer.echo(f"spade {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Declare, watch and read SPADE runs on Kubernetes."""
 
 
 @app.command()
@@ -49,7 +57,7 @@ def check(  # noqa: PLR0917  # typer calls it by name
         typer.Option("--cluster/--offline", help="Look at the cluster or fail, or look at none; else if one answers."),
     ] = None,
     kubeconfig: Kubeconfig = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig; else its current one.")] = None,
+    context: Context = None,
     namespace: Namespace = "default",
     operator_namespace: OperatorNamespace = "spade-system",
 ) -> None:
@@ -57,13 +65,20 @@ def check(  # noqa: PLR0917  # typer calls it by name
 
     Exit code 0: nothing is known to be in its way; 1: something of the cluster is; 2: the file is wrong.
     """
+    from spade_cli import check as checking
+    from spade_cli.cluster import read_document
+
     document = read_document(file)
     method = checking.resolved(document)
     console = plain()
     if render:
+        import yaml
+
         console.print(yaml.safe_dump(method.model_dump(mode="json", by_alias=True), sort_keys=False), highlight=False)
         return
     if explain:
+        from spade_cli import explain as explaining
+
         for line in explaining.lines(explaining.explained(document)):
             console.print(line, highlight=False, soft_wrap=True)
         return
@@ -72,6 +87,10 @@ def check(  # noqa: PLR0917  # typer calls it by name
         console.print(demand, soft_wrap=True)
     if cluster is False:
         return
+    from spade_cli.preflight import look_and_check, reach
+    from spade_operator.preflight.checks import of_level
+    from spade_operator.preflight.findings import Level
+
     try:
         api = reach(kubeconfig, context)
     except SpadeError as error:
@@ -88,48 +107,60 @@ def check(  # noqa: PLR0917  # typer calls it by name
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0917  # typer calls it by name
     file: FILE,
     kubeconfig: Kubeconfig = None,
+    context: Context = None,
     namespace: Namespace = "default",
     operator_namespace: OperatorNamespace = "spade-system",
     timeout_seconds: Annotated[float, typer.Option(help="Stop watching after this long; the run goes on.")] = 86400.0,
 ) -> None:
     """Apply a SpadeRun, show its progress until it ends, print the closing table. Repeating it goes on watching."""
+    from spade_cli import check as checking
+    from spade_cli.cluster import apply, connect, read_document
+
     document = read_document(file)
     checking.resolved(document)
-    api = connect(kubeconfig)
+    api = connect(kubeconfig, context)
     apply(api, document, namespace)
     watched(api, namespace, document["metadata"]["name"], operator_namespace, timeout_seconds)
 
 
 @app.command()
-def watch(
+def watch(  # noqa: PLR0917  # typer calls it by name
     name: Annotated[str, typer.Argument(help="Name of the SpadeRun.")],
     kubeconfig: Kubeconfig = None,
+    context: Context = None,
     namespace: Namespace = "default",
     operator_namespace: OperatorNamespace = "spade-system",
     timeout_seconds: Annotated[float, typer.Option(help="Stop watching after this long; the run goes on.")] = 86400.0,
 ) -> None:
     """Show a run's progress until it ends, then the closing table."""
-    watched(connect(kubeconfig), namespace, name, operator_namespace, timeout_seconds)
+    from spade_cli.cluster import connect
+
+    watched(connect(kubeconfig, context), namespace, name, operator_namespace, timeout_seconds)
 
 
 @app.command()
 def report(
     name: Annotated[str, typer.Argument(help="Name of the SpadeRun.")],
     kubeconfig: Kubeconfig = None,
+    context: Context = None,
     namespace: Namespace = "default",
 ) -> None:
     """Print the table of a run's rollouts so far, and where the results lie."""
-    show(get_run(connect(kubeconfig), namespace, name), plain())
+    from spade_cli.cluster import connect, get_run
+
+    show(get_run(connect(kubeconfig, context), namespace, name), plain())
 
 
+MAX_JOBS = 64
 BACKEND = Annotated[
-    Backend | None,
+    str | None,
     typer.Option(
+        metavar="docker|runsc|cells",
         help="Where programs run: docker (a container of the sandbox image) or runsc (directly), both in gVisor; or "
-        "cells (no gVisor: trusted programs only). Without it the first in gVisor that works."
+        "cells (no gVisor: trusted programs only). Without it the first in gVisor that works.",
     ),
 ]
 
@@ -139,8 +170,8 @@ def verify(  # noqa: PLR0917  # typer calls it by name
     programs: Annotated[list[str], typer.Argument(help="Program files, and folders with *.py below them.")],
     domain: Annotated[str, typer.Option(metavar="games|tools", help="What kind of programs they are.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print all verdicts as a JSON list.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, max=verifying.MAX_JOBS, help="Programs judged at once.")] = min(
-        os.cpu_count() or 1, verifying.MAX_JOBS
+    jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Programs judged at once.")] = min(
+        os.cpu_count() or 1, MAX_JOBS
     ),
     backend: BACKEND = None,
     out: Annotated[str | None, typer.Option(metavar="FILE.parquet", help="Write the verdicts there too.")] = None,
@@ -152,12 +183,15 @@ def verify(  # noqa: PLR0917  # typer calls it by name
 
     Exit code 0: all accepted; 1: some rejected; 2: wrong usage; 3: no back-end works, or sandboxes failed.
     """
+    from spade_cli import verify as verifying
+    from spade_cli.interrupts import run_until_signal
+
     wanted = verifying.Wanted(
         tuple(programs),
         verifying.domain_of(domain),
         as_json,
         jobs,
-        backend,
+        verifying.backend_of(backend),
         verifying.checked_out(out),
         verifying.read_settings(settings),
     )
@@ -177,8 +211,12 @@ def replay(
 
     Exit code 0: all answers are the same; 1: some differ; 2: wrong usage; 3: no back-end works, or it failed.
     """
-    wanted = replaying.Wanted(file, index, program, backend)
-    raise typer.Exit(run_until_signal(replaying.replay_record(wanted, verifying.to_stdout, verifying.to_stderr)))
+    from spade_cli import replay as replaying
+    from spade_cli.interrupts import run_until_signal
+    from spade_cli.verify import backend_of, to_stderr, to_stdout
+
+    wanted = replaying.Wanted(file, index, program, backend_of(backend))
+    raise typer.Exit(run_until_signal(replaying.replay_record(wanted, to_stdout, to_stderr)))
 
 
 @app.command("show")
@@ -193,7 +231,10 @@ def show_records(
 
     Exit code 0: shown; 2: the file, the index or --out is wrong.
     """
-    showing.show(showing.Wanted(file, index, verifying.checked_out(out)), verifying.to_stdout)
+    from spade_cli import show as showing
+    from spade_cli.verify import checked_out, to_stdout
+
+    showing.show(showing.Wanted(file, index, checked_out(out)), to_stdout)
 
 
 @app.command()
@@ -206,14 +247,18 @@ def score(
 
     docs/scoring.md has the formats. Exit code 0: scored; 2: the file is wrong.
     """
-    verifying.to_stdout(scoring.scores(file, batch=batch, loss=loss))
+    from spade_cli import score as scoring
+
+    print(scoring.scores(file, batch=batch, loss=loss), flush=True)
 
 
 @app.command()
 def export(  # noqa: PLR0917  # typer calls it by name
     source: Annotated[
         str,
-        typer.Argument(help="Name of a SpadeRun in the cluster; or the folder of a run, as a path or file:///PATH."),
+        typer.Argument(
+            help="Name of a SpadeRun in the cluster; or a run's folder: a path, file:///PATH or a URI of fsspec (s3://…)."
+        ),
     ],
     target: Annotated[str, typer.Argument(help="Where to: an empty or new folder, or a URI of fsspec (s3://…).")],
     policy: Annotated[
@@ -221,6 +266,7 @@ def export(  # noqa: PLR0917  # typer calls it by name
         typer.Option(min=0, help="Policy version. Without it the newest: of a run's name the newest that was proven."),
     ] = None,
     kubeconfig: Kubeconfig = None,
+    context: Context = None,
     namespace: Namespace = "default",
     image: Annotated[
         str | None, typer.Option(help="Image of the pod that reads the claim, in place of the run's own.")
@@ -231,8 +277,12 @@ def export(  # noqa: PLR0917  # typer calls it by name
 
     A run's name needs the rights to create, get and delete pods and to execute in them, in its namespace.
     """
+    from spade_cli import export as exporting
+
     if exporting.is_name(source):
-        api = connect(kubeconfig)
+        from spade_cli.cluster import connect, get_run
+
+        api = connect(kubeconfig, context)
         found = get_run(api, namespace, source)
         done = exporting.export_from_cluster(api, found, policy, target, image=image, pull_secret=image_pull_secret)
     else:
@@ -241,13 +291,18 @@ def export(  # noqa: PLR0917  # typer calls it by name
     plain().print(f"Policy version {done.policy_version} is in {done.target}: {size}, checksums equal.", soft_wrap=True)
 
 
-def plain(*, stderr: bool = False) -> Console:
+def plain(*, stderr: bool = False) -> "Console":
     """A console that shows what it is given: file names and log lines may look like rich's markup."""
+    from rich.console import Console
+
     return Console(stderr=stderr, markup=False, emoji=False)
 
 
 def watched(api: object, namespace: str, name: str, operator_namespace: str, timeout_seconds: float) -> None:
     """Follow, show, and exit 1 unless the run is complete."""
+    from spade_cli.watch import condition, follow
+    from spade_contracts.resources import RunCondition
+
     console = plain()
     seen = follow(
         api, namespace, name, operator_namespace=operator_namespace, timeout_seconds=timeout_seconds, console=console
@@ -257,8 +312,12 @@ def watched(api: object, namespace: str, name: str, operator_namespace: str, tim
         raise typer.Exit(1)
 
 
-def show(seen: Run, console: Console) -> None:
+def show(seen: "Run", console: "Console") -> None:
     """The closing table, the verdict and the place of the results."""
+    from spade_cli.table import closing_tables, legend
+    from spade_cli.watch import condition, refused
+    from spade_contracts.resources import Reason, RunCondition
+
     if seen.status.rollouts:
         console.print(*closing_tables(seen.status), sep="")
     for line in legend(seen.status):

@@ -18,6 +18,7 @@ from spade_contracts.config import SandboxLimits, VerificationSettings
 from spade_contracts.config.environments import Domain
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.tasks import JUDGE_KEY
+from spade_contracts.wrong_input import below, wrong_input
 from spade_sandbox.local import (
     Backend,
     Judged,
@@ -35,7 +36,6 @@ from spade_sandbox.verify.judge import judge_of
 
 ALL_ACCEPTED, REJECTED, USAGE, UNJUDGED = 0, 1, 2, 3
 """Exit codes. UNJUDGED: no back-end works, or the infrastructure failed under a program."""
-MAX_JOBS = 64
 MAX_LINE_CHARACTERS = 300
 PLACES = {Backend.DOCKER: "gVisor (docker)", Backend.RUNSC: "gVisor (runsc)", Backend.CELLS: "cells WITHOUT gVisor"}
 
@@ -73,8 +73,19 @@ def domain_of(word: str) -> Domain:
     raise InvalidInput("--domain", f"{word!r} is no domain", remedy=f"Write one of {known}.")
 
 
+def backend_of(word: str | None) -> Backend | None:
+    """The back-end that a word of the command line means. Raises InvalidInput."""
+    if word is None:
+        return None
+    try:
+        return Backend(word.lower())
+    except ValueError as error:
+        known = ", ".join(backend.value for backend in Backend)
+        raise InvalidInput("--backend", f"{word!r} is no back-end", remedy=f"Write one of {known}.") from error
+
+
 def read_settings(path: str | None) -> VerifyFile:
-    """The settings file, or the defaults. Raises InvalidInput with the first wrong field.
+    """The settings file, or the defaults. Raises InvalidInput with what is wrong.
 
     The file is a VerifyFile, the `run.json` of a run, or what `spade check --render` prints of one.
     """
@@ -85,9 +96,7 @@ def read_settings(path: str | None) -> VerifyFile:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InvalidInput(path, f"cannot be read as YAML: {error}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join([path, *map(str, first["loc"])])
-        raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+        raise wrong_input(error, VerifyFile, below(path)) from error
 
 
 def _of_run(data: object) -> object:

@@ -35,9 +35,24 @@ def wanted_references(checkout: Path = CHECKOUT) -> dict[str, str]:
 def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
     """Build the named images (all without names) that the cluster lacks, tag them, and remove old ones.
 
+    Returns name → reference of the images asked for. Raises what `build_missing` raises.
+    """
+    built = build_missing(layout, names)
+    for image in IMAGES:
+        if image.name in built:
+            run(ctr(layout, "images", "tag", "--force", built[image.name], reference(image, DEVELOPMENT_TAG)))
+    layout.built_images.write_text(json.dumps({**_recorded(layout), **built}, indent=1))
+    dependencies = {dependencies_reference(image, CHECKOUT) for image in IMAGES}
+    remove_old_images(layout, keep={*wanted_references().values(), *dependencies})
+    return built
+
+
+def build_missing(layout: Layout, names: list[str]) -> dict[str, str]:
+    """Build the named images (all without names) that containerd lacks; nothing else in it changes.
+
     Returns name → reference of the images asked for.
 
-    Raises ClusterError if the cluster does not run, an image is unknown, space is short, or a build fails.
+    Raises ClusterError if containerd does not run, an image is unknown, space is short, or a build fails.
     """
     unknown = set(names) - {image.name for image in IMAGES}
     if unknown:
@@ -55,12 +70,7 @@ def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
         packages_too = trainer in missing and dependencies_reference(trainer, CHECKOUT) not in present
         check_space(layout, "images" if packages_too else "start")
         _build_with_buildkit(layout, missing, wanted)
-    for image in chosen:
-        run(ctr(layout, "images", "tag", "--force", wanted[image.name], reference(image, DEVELOPMENT_TAG)))
-    built = {image.name: wanted[image.name] for image in chosen}
-    layout.built_images.write_text(json.dumps({**_recorded(layout), **built}, indent=1))
-    remove_old_images(layout, keep={*wanted.values(), *(dependencies_reference(image, CHECKOUT) for image in IMAGES)})
-    return built
+    return {image.name: wanted[image.name] for image in chosen}
 
 
 def remove_old_images(layout: Layout, *, keep: set[str]) -> None:
@@ -149,6 +159,7 @@ def _timed(layout: Layout, image: Image, name: str, tools: Path, options: tuple[
     BuildKit keeps every layer a second time under names of its own: 7 GB for the trainer image.
     """
     begin = time.monotonic()
+    print(f"  building {name}", flush=True)
     _build(layout, image, name, tools, options)
     run([*buildctl(layout), "prune", "--all"], timeout_seconds=600)
     print(f"  {name}: {time.monotonic() - begin:.0f} s", flush=True)

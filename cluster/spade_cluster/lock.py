@@ -27,7 +27,8 @@ def exclusive(layout: Layout) -> Iterator[None]:
             return True
 
         if not taken():
-            print("another command of the cluster is at work; waiting for it", flush=True)
+            print(f"waiting for another command of the cluster, which holds {file.name}", flush=True)
             if not wait_until(taken, timeout_seconds=WAIT_SECONDS):
                 raise ClusterError(f"another command of the cluster still holds {file.name}: let it finish or end it")
+            print("it has ended; going on", flush=True)
         yield

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spade_cluster.binaries import BINARIES, binaries_folder, build_program, check_go
 from spade_cluster.errors import ClusterError
-from spade_cluster.images import build_images, buildctl, running_buildkit
+from spade_cluster.images import build_missing, buildctl, running_buildkit
 from spade_cluster.packages import install_missing
 from spade_cluster.processes import ensure_running, is_alive, read_record, stop
 from spade_cluster.programs import programs, write_config
@@ -35,11 +35,13 @@ def check_registry(registry: str) -> None:
 def push_images(layout: Layout, registry: str, names: list[str], *, plain_http: bool) -> dict[str, str]:
     """Build what is missing of the images and push them to a checked place; returns name → reference by digest.
 
+    They are built in the home folder's containerd, beside those of a cluster there, of which none is removed.
+
     The password is that of `docker login` (DOCKER_CONFIG, else ~/.docker/config.json). Raises ClusterError if an image
     is unknown, a build fails, or the registry refuses.
     """
     with _containerd(layout):
-        built = build_images(layout, names)
+        built = build_missing(layout, names)
         with running_buildkit(layout):
             return {
                 name: _push(layout, local, f"{registry}/{name}:{local.rpartition(':')[2]}", plain_http=plain_http)
@@ -53,6 +55,7 @@ def _containerd(layout: Layout) -> Iterator[None]:
     if is_alive(read_record(layout.processes, "containerd")):
         yield
         return
+    print(f"starting containerd in {layout.home} until all is pushed", flush=True)
     install_missing()
     _build_builders(layout)
     for folder in (layout.state, layout.log, layout.processes):
@@ -80,6 +83,7 @@ def _build_builders(layout: Layout) -> None:
 
 def _push(layout: Layout, local: str, target: str, *, plain_http: bool) -> str:
     """Push one image of our containerd, compressed; returns its reference by digest."""
+    print(f"  compressing and pushing {target}", flush=True)
     insecure = ",registry.insecure=true" if plain_http else ""
     with tempfile.TemporaryDirectory(prefix="spade-push-", dir=layout.state) as scratch:
         folder = Path(scratch)

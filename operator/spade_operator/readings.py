@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from spade_contracts.config import MethodConfig
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import SpadeRunSpec
+from spade_contracts.wrong_input import below, wrong_input
 from spade_operator.containers import Raw
 
 REMEMBERED = 16_384
@@ -56,9 +57,7 @@ def run_spec(content: Raw) -> RunSpec:
         spec = SpadeRunSpec.model_validate(content)
         return RunSpec(spec, spec.method(), "")
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["spec", *(str(part) for part in first["loc"])])
-        return RunSpec(None, None, f"{where}: {str(first['msg']).removeprefix('Value error, ')}")
+        return RunSpec(None, None, str(wrong_input(error, SpadeRunSpec, below("spec"))))
     except InvalidInput as error:
         return RunSpec(None, None, str(error))
 

@@ -89,6 +89,7 @@ def _faulty(app: Any, faults: Faults) -> Any:
             return [content]
         if faults.ignores_conditions:
             environ.pop("HTTP_IF_NONE_MATCH", None)
-        return app(environ, start_response)
+        answered: Iterable[bytes] = app(environ, start_response)
+        return answered
 
     return answer

@@ -12,8 +12,8 @@ from spade_contracts.config.partial import merged
 from spade_contracts.config.play import Retirement
 from spade_contracts.config.skills import GAMES_SKILLS, TOOLS_SKILLS
 from spade_contracts.config.verification import FULL_BATTERY
-from spade_contracts.errors import InvalidInput
 from spade_contracts.tool_calls import ToolCallParsing
+from spade_contracts.wrong_input import below, wrong_input
 
 
 def paper_defaults(domain: Domain) -> dict[str, Any]:
@@ -211,9 +211,7 @@ def resolve(profile: Profile, patch: dict[str, Any]) -> MethodConfig:
     try:
         return MethodConfig.model_validate(merged(defaults, patch))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["spec", *(str(part) for part in first["loc"])])
-        raise InvalidInput(where, str(first["msg"]).removeprefix("Value error, ")) from error
+        raise wrong_input(error, MethodConfig, below("spec")) from error
 
 
 def _domain(patch: dict[str, Any]) -> Domain:

@@ -10,15 +10,17 @@ and one about what cannot change is judged once: an older object that a newer ru
 from collections.abc import Mapping
 from typing import Any
 
-from spade_contracts.config.environments import Domain
+from spade_contracts.config.environments import ASKED, DesignerSource, Domain, HintMode
 from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
+from spade_contracts.config.skills import known_skills
 from spade_contracts.config.switches import LogProbTemperature
+from spade_contracts.config.verification import OptionalStage
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import colocation
 from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
 from spade_contracts.resources.rule import Rule
-from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
+from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME, PACKAGES
 
 MAX_CHILD_NAME = MAX_RUN_NAME + 8
 
@@ -179,6 +181,59 @@ _MIN_MAX_PODS = Rule(
     "'spec.sandbox.minPods (%d) is more than maxPods (%d): lower minPods or raise maxPods'"
     ".format([self.minPods, self.maxPods])",
 )
+_NOT_ASKED = ", ".join(_literal(source.value) for source in DesignerSource if source not in ASKED)
+
+
+def _written(path: str) -> str:
+    """Whether a text is there and not empty."""
+    return f"({_has(path)} && self.{path} != '')"
+
+
+def _skills(domain: Domain) -> str:
+    """Both spellings of a domain's skills, as a list."""
+    names = {spelt for name in known_skills(domain) for spelt in (name, name.replace(" ", "_"))}
+    return f"[{', '.join(map(_literal, sorted(names)))}]"
+
+
+def _endpoint_needs_url(choice: str, value: str, where: str) -> Rule:
+    return Rule(
+        f"!has(self.{choice}) || self.{choice} != '{value}' || ({_written('endpoint.url')} && "
+        f"{_written('endpoint.model')})",
+        f"{where} with {choice} {value} needs endpoint.url and endpoint.model: write the base URL of an "
+        "OpenAI-compatible endpoint and the model's name there",
+    )
+
+
+DESIGNER_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "spec.environments": (
+        Rule(
+            f"!has(self.skills) || (has(self.designer) && has(self.designer.source) && self.designer.source in "
+            f"[{_NOT_ASKED}]) || self.skills.all(s, s in (has(self.domain) && self.domain == '{Domain.TOOLS}' ? "
+            f"{_skills(Domain.TOOLS)} : {_skills(Domain.GAMES)}))",
+            "spec.environments.skills names a skill that the domain has not: of Games use "
+            f"{', '.join(known_skills(Domain.GAMES))}; of Tools {', '.join(known_skills(Domain.TOOLS))}",
+            field=".skills",
+        ),
+    ),
+    "spec.environments.designer": (
+        _endpoint_needs_url("source", DesignerSource.ENDPOINT, "spec.environments.designer"),
+        Rule(
+            f"!has(self.source) || self.source != '{DesignerSource.POOL}' || ({_written('pool.uri')} && "
+            f"{_written('pool.sha256')})",
+            "spec.environments.designer with source Pool needs pool.uri and pool.sha256: write the pool's file:///PATH "
+            "and its digest",
+        ),
+    ),
+    "spec.environments.hints": (_endpoint_needs_url("mode", HintMode.ENDPOINT, "spec.environments.hints"),),
+    "spec.environments.verification": (
+        Rule(
+            f"!has(self.stages) || !('{OptionalStage.JUDGE}' in self.stages) || {_written('judge.url')}",
+            "spec.environments.verification.stages holds Judge, which needs judge.url: write the base URL of an "
+            "OpenAI-compatible endpoint, or remove Judge",
+        ),
+    ),
+}
+"""What the designer, its hints and its judge cannot do without."""
 _RETRY = "spec.retry counts tries: write a larger number to try again"
 
 
@@ -233,6 +288,12 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             "spec.model.revision is the commit of a model of the hub: write it with hf: and only with it",
         ),
         Rule("has(self.uri) != has(self.fromRun)", "spec.model has one source: write either uri or fromRun"),
+        Rule(
+            f"!has(self.uri) || !self.uri.startsWith('package:') || self.uri in [{', '.join(map(_literal, PACKAGES))}]",
+            f"spec.model.uri names a model that is not shipped: write {' or '.join(PACKAGES)}, file:///PATH or "
+            "hf:ORGANISATION/NAME",
+            field=".uri",
+        ),
     ),
     "spec.storage": (
         Rule(
@@ -240,6 +301,7 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             "spec.storage is in one place: write either s3, or claimName or storageClassName",
         ),
     ),
+    **DESIGNER_RULES,
     "spec.environments.skills": (
         Rule("self.all(s, self.exists_one(t, t == s))", "spec.environments.skills names a skill twice: name each once"),
     ),

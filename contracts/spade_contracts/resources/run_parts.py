@@ -70,6 +70,10 @@ class Suspend(StrEnum):
     NOW = "Now"
 
 
+PACKAGES = ("package:tiny",)
+"""Models that are shipped with us."""
+
+
 class FromRun(Document):
     """A policy version of another run of the same namespace."""
 

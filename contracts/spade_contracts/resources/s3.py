@@ -13,13 +13,16 @@ ACCESS_KEY, SECRET_KEY, SESSION_TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_
 BUCKET_PATTERN = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 PREFIX_PATTERN = r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
 
-Endpoint = Annotated[str, StringConstraints(max_length=512, pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?$")]
+URI_PATTERN = f"^s3://{BUCKET_PATTERN}{PREFIX_PATTERN}$"
+ENDPOINT_PATTERN = r"^https?://[A-Za-z0-9.:\[\]-]+/?$"
+
+Endpoint = Annotated[str, StringConstraints(max_length=512, pattern=ENDPOINT_PATTERN)]
 
 
 class S3Storage(Document):
     """A bucket of S3, or of a service that speaks its protocol and honours `If-None-Match: *` on PUT."""
 
-    uri: Annotated[str, StringConstraints(max_length=512, pattern=f"^s3://{BUCKET_PATTERN}{PREFIX_PATTERN}$")]
+    uri: Annotated[str, StringConstraints(max_length=512, pattern=URI_PATTERN)]
     """`s3://BUCKET` or `s3://BUCKET/PREFIX`. The run's folder is NAMESPACE/NAME below it."""
     endpoint_url: Endpoint | None = None
     """Address of another service than AWS, such as `https://minio.storage.svc:9000`. Workers, learner, engines and

@@ -18,6 +18,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources.pods import Resources
 from spade_contracts.resources.run_parts import Images
 from spade_contracts.resources.scalars import LabelKey, LabelValue, ResourceName
+from spade_contracts.wrong_input import wrong_input
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 NODE_ADDRESS_VARIABLE = "SPADE_NODE_ADDRESS"
@@ -190,9 +191,8 @@ def load_site(path: Path, environment: Mapping[str, str], resolv_conf: Path = RE
     except OSError as error:
         raise InvalidInput(str(path), f"cannot be read: {error.strerror}", remedy="Mount the site file.") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InvalidInput(f"{path}: {where}", str(first["msg"]), remedy="Correct the chart's values.") from error
+        remedy = "Correct the chart's values."
+        raise wrong_input(error, Site, lambda place: f"{path}: {'.'.join(map(str, place))}", remedy=remedy) from error
     return site.model_copy(
         update={
             "installation_key": _read_key(site.installation_key_file),

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 
 from spade_operator.preflight.capacity import check_capacity
 from spade_operator.preflight.classes import check_priority_classes, check_runtime_class
+from spade_operator.preflight.egress import check_egress
 from spade_operator.preflight.findings import Finding, Level, joined
 from spade_operator.preflight.names import check_names, check_storage
 from spade_operator.preflight.places import places
 from spade_operator.preflight.plan import Plan
 from spade_operator.preflight.quotas import check_quotas
+from spade_operator.preflight.sizes import check_sizes
 from spade_operator.preflight.surroundings import Surroundings
 
 NETWORK, IMAGES = "network", "images"
@@ -57,8 +59,10 @@ CHECKS: tuple[Check, ...] = (
     check_names,
     check_quotas,
     check_capacity,
+    check_sizes,
     check_images,
     check_network,
+    check_egress,
 )
 
 

@@ -70,21 +70,21 @@ def check_names(plan: Plan, around: Surroundings) -> Iterator[Finding]:
             )
             yield Finding(Level.UNKNOWN, NAMES, message)
             continue
-        missing = list(_missing(kind, wanted, known))
+        missing = list(_missing(plan, kind, wanted, known))
         yield from missing
         if not missing:
             yield Finding(Level.FINE, NAMES, f"{kind} {joined(sorted(wanted))} exists.")
 
 
 def _missing(
-    kind: str, wanted: Mapping[str, Iterable[str]], known: Mapping[str, frozenset[str] | None]
+    plan: Plan, kind: str, wanted: Mapping[str, Iterable[str]], known: Mapping[str, frozenset[str] | None]
 ) -> Iterator[Finding]:
     for name, keys in sorted(wanted.items()):
         there = known.get(name)
         if there is None:
             yield Finding(
                 Level.PROBLEM, NAMES, f"{kind} {name} does not exist in the run's namespace.",
-                "Make it, or correct its name in the pod settings (imagePullSecrets, caBundle: in the chart's values).",
+                f"Make it, or correct its name in {plan.field_of(name)}.",
                 Reason.INVALID_CONFIGURATION,
             )  # fmt: skip
         elif lacking := sorted(set(keys) - there):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from spade_contracts.labels import Role
-from spade_contracts.resources import RolloutJobSpec
-from spade_contracts.resources.run_parts import Placement
+from spade_contracts.resources import RolloutJobSpec, SpadeRunSpec
+from spade_contracts.resources.run_parts import PACKAGES, Placement
 from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.engine import engine_deployment
 from spade_operator.children.learner import learner_job
@@ -17,8 +17,11 @@ from spade_operator.children.play import play_job
 from spade_operator.children.prepare import prepare_job
 from spade_operator.children.sandbox import sandbox_deployment
 from spade_operator.children.site import Site
+from spade_operator.preflight.outside import outside
 from spade_operator.preflight.surroundings import Amounts, quantities
 
+HUB_MOUNT = "/mnt/hub"
+"""Where a volume of the run takes the hub's downloads (spade_trainer.workers.hub)."""
 CLAIM_VOLUME = "persistentVolumeClaim"
 
 
@@ -65,6 +68,16 @@ class Pods:
 
 
 @dataclass(frozen=True)
+class Room:
+    """A volume of a stated size."""
+
+    name: str
+    size: Decimal
+    """Bytes."""
+    remedy: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """All pods of a run at work, and the preparation's, which is gone before the others come."""
 
@@ -82,11 +95,33 @@ class Plan:
     storage_size: Decimal
     runtime_class: str
     pull_secrets: tuple[str, ...]
+    bucket_secret: str = ""
+    """Opens the bucket of run storage."""
+    ca_bundle: str = ""
+    """ConfigMap with the certificates that pods trust."""
+    real_model: str = ""
+    """URI of a model of which the run begins, unless it is one that is shipped."""
+    rooms: tuple["Room", ...] = ()
+    """Where the model's weights must fit."""
+    outside: tuple[str, ...] = ()
+    """What the run must reach beyond its own pods, in words."""
+    closed: bool = False
+    """The installation lets no run reach anything outside."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
         """The preparation's too."""
         return self.prepare, *self.pods
+
+    def field_of(self, name: str) -> str:
+        """Where the name of a Secret or ConfigMap was written."""
+        if name == self.bucket_secret:
+            return "spec.storage.s3.credentialsSecret"
+        if name in self.pull_secrets:
+            return "imagePullSecrets of the chart's values"
+        if name == self.ca_bundle:
+            return "caBundle.configMap of the chart's values"
+        return "the run's pod settings (secretEnvironment, volumes)"
 
     def secrets(self) -> dict[str, set[str]]:
         """Secrets that must be there → keys that must be in them; those that the operator makes are left out."""
@@ -153,10 +188,38 @@ def plan_of(run: Run, site: Site) -> Plan:
         makes_claim=owner.claim is not None and spec.storage.claim_name is None,
         storage_class=spec.storage.storage_class_name,
         shared_storage=spec.storage.access_mode == "ReadWriteMany",
-        storage_size=quantities({"size": spec.storage.size})["size"],
+        storage_size=_bytes(spec.storage.size),
         runtime_class=site.sandbox_runtime_class,
         pull_secrets=site.image_pull_secrets,
+        bucket_secret=spec.storage.s3.credentials_secret if spec.storage.s3 is not None else "",
+        ca_bundle=site.ca_bundle.config_map,
+        real_model=_real_model(spec),
+        rooms=_rooms(spec, _pod(prepare)),
+        outside=outside(spec),
+        closed=site.manage_network_policies and not site.egress_cidrs and not site.egress_pods,
     )
+
+
+def _real_model(spec: SpadeRunSpec) -> str:
+    return spec.model.uri if spec.model.uri is not None and spec.model.uri not in PACKAGES else ""
+
+
+def _rooms(spec: SpadeRunSpec, prepare: Manifest) -> tuple[Room, ...]:
+    """Rooms for the weights: what downloads them, and what keeps policy 0."""
+    found = []
+    if spec.model.revision is not None and all(one.mount_path != HUB_MOUNT for one in spec.workers.pod.volumes):
+        size = next(one["emptyDir"]["sizeLimit"] for one in prepare["volumes"] if one["name"] == "home")
+        remedy = f"Mount a larger volume at {HUB_MOUNT}, with readOnly: false, in spec.workers.pod.volumes."
+        found.append(Room("The preparation's scratch volume", _bytes(size), remedy))
+    if spec.storage.s3 is not None:
+        found.append(Room("A pod's staging", _bytes(spec.storage.staging_size), "Raise spec.storage.stagingSize."))
+    elif spec.storage.claim_name is None:
+        found.append(Room("Run storage", _bytes(spec.storage.size), "Write a larger spec.storage.size."))
+    return tuple(found)
+
+
+def _bytes(size: str) -> Decimal:
+    return quantities({"size": size})["size"]
 
 
 def total(pods: tuple[Pods, ...], *, most: bool = False) -> Amounts:

@@ -9,7 +9,7 @@ from spade_contracts.config.verification import JudgeSource, OptionalStage
 from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import Phase, Reason, RunCondition, SpadeRunSpec
 from spade_contracts.resources.pods import PodSettings
-from spade_contracts.resources.run_parts import ENGINE_ARGS
+from spade_contracts.resources.run_parts import ENGINE_ARGS, PACKAGES
 from spade_operator.preflight.checks import check_all, of_level
 from spade_operator.preflight.findings import Finding, Level
 from spade_operator.preflight.plan import plan_of
@@ -52,6 +52,8 @@ def check(spec: SpadeRunSpec, method: MethodConfig | None = None) -> None:
     ):
         if not uri or (where == "spec.model.uri" and HUB_MODEL.fullmatch(uri)):
             continue
+        if where == "spec.model.uri" and uri.startswith(PACKAGE) and uri not in PACKAGES:
+            raise InvalidInput(where, f"{uri} is not shipped", remedy=f"Use {', '.join(PACKAGES)}.")
         if not uri.startswith(SCHEMES if where == "spec.model.uri" else (*SCHEMES, BUCKET)):
             raise InvalidInput(where, f"{uri!r} cannot be read", remedy=READABLE)
         _check_no_secret(where, uri, spec.workers.pod)

@@ -123,7 +123,12 @@ async def _spoofs(trial: Trial) -> Verdict | None:
     )
     if episode is None or not await _repeats(trial, episode.moves):
         return None
-    return await _rejection(trial, episode, Reason.WINS_BY_SPOOF, f"{episode.moves[-1]} after its like")
+    return await _rejection(
+        trial,
+        episode,
+        Reason.WINS_BY_SPOOF,
+        f"texts that only look like success, the last of them {episode.moves[-1]},",
+    )
 
 
 async def _replay(trial: Trial) -> Verdict | None:

@@ -192,7 +192,7 @@ def test_refuses_a_name_that_children_could_not_carry(api_server: ApiServer, bad
         {"profile": "Paper"},
         {"play": {"sampling": {"topP": 1, "topK": 0}}},
         {"learner": {"nodes": 2, "ranksPerNode": 8, "parallelism": {"tensor": 2, "pipeline": 2, "expert": 4}}},
-        {"environments": {"skills": ["one"], "activeSkills": 1}},
+        {"environments": {"skills": ["Optimization"], "activeSkills": 1}},
         {"sandbox": {"minPods": 4, "maxPods": 4}},
         {
             "placement": "Colocated",

@@ -32,12 +32,12 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "where", "says"),
     [
-        ("  environments: {perCyle: 6}\n", "spec.environments.perCyle", "not permitted"),
-        ("  environments: {per_cycle: 6}\n", "spec.environments.per_cycle", "not permitted"),
-        ("  environments: {perCycle: '6'}\n", "spec.environments.perCycle", "valid integer"),
-        ("  environments: {perCycle: true}\n", "spec.environments.perCycle", "valid integer"),
-        ("  rewards: {regretScale: '0.1'}\n", "spec.rewards.regretScale", "valid number"),
-        ("  rewards: {regretFloor: 'yes'}\n", "spec.rewards.regretFloor", "valid boolean"),
+        ("  environments: {perCyle: 6}\n", "spec.environments.perCyle", "Did you mean perCycle"),
+        ("  environments: {per_cycle: 6}\n", "spec.environments.per_cycle", "Did you mean perCycle"),
+        ("  environments: {perCycle: '6'}\n", "spec.environments.perCycle", "whole number. Remove the quotes"),
+        ("  environments: {perCycle: true}\n", "spec.environments.perCycle", "is true, not a whole number"),
+        ("  rewards: {regretScale: '0.1'}\n", "spec.rewards.regretScale", "not a number. Remove the quotes"),
+        ("  rewards: {regretFloor: 'yes'}\n", "spec.rewards.regretFloor", "not true or false"),
         ("  seed: 2026-01-01\n", "spec", "nothing that JSON can say"),
         ("  environments: {activeSkills: 9}\n", "spec", "name more skills or lower it"),
         ("  learner: {ranksPerNode: 3, parallelism: {expert: 2}}\n", "spec.learner", "multiple of it"),
@@ -100,8 +100,18 @@ def test_what_the_user_leaves_out_comes_from_the_profile(tmp_path: Path) -> None
             "spec.environments.designer.pool.uri",
             "source: Pool",
         ),
+        (
+            "  environments: {verification: {stages: [Solution, Judge]}}\n",
+            "spec.environments.verification.judge.url",
+            "Write the base URL of an OpenAI-compatible endpoint",
+        ),
+        (
+            "  environments: {skills: [Tool_Selection], activeSkills: 1}\n",
+            "spec.environments.skills",
+            "cannot be trained in the domain Games",
+        ),
         ("  engine: {pod: {labels: {spade.dev/role: x}}}\n", "spec.engine.pod.labels", "use a domain of your own"),
-        ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "not permitted"),
+        ("  sandbox: {pod: {volumes: []}}\n", "spec.sandbox.pod.volumes", "is no field"),
         (
             "  learner: {pod: {tolerations: [{key: a, operator: Exists, value: b}]}}\n",
             "spec.learner.pod.tolerations.0",
@@ -159,8 +169,36 @@ def test_what_is_shipped_is_looked_into(tmp_path: Path, line: str, says: str) ->
         resolved(read_document(written(tmp_path, text + "  rollouts: 4\n")))
 
 
+AT = "{source: Endpoint, endpoint: {url: 'https://host/v1', model: m}}"
+
+
+@pytest.mark.parametrize(
+    ("environments", "hinted", "asked"),
+    [
+        (f"{{designer: {AT}, hints: {AT.replace('source', 'mode')}}}", 8, False),
+        (f"{{designer: {AT}}}", 8, True),
+        (f"{{designer: {AT}}}", 0, False),
+        (f"{{hints: {AT.replace('source', 'mode')}}}", 8, True),
+        ("{perCycle: 16, designer: {source: Families}}", 8, False),
+    ],
+    ids=["endpoints", "own hints", "no hints", "own programs", "families"],
+)
+def test_the_designers_prompts_matter_where_the_model_is_shown_them(
+    tmp_path: Path, environments: str, hinted: int, asked: bool
+) -> None:
+    head = HEAD.replace("file:///storage/m", "package:tiny")
+    play = f"  play: {{promptTemplate: Compact, contextTokens: 2048, hintedPlays: {hinted}}}\n"
+    document = read_document(written(tmp_path, f"{head}  rollouts: 4\n{play}  environments: {environments}\n"))
+    if not asked:
+        assert resolved(document).environments.designer.prompt_template == "Full"
+        return
+    with pytest.raises(InvalidInput, match="knows the compact prompts only") as caught:
+        resolved(document)
+    assert caught.value.where == "spec.environments.designer.promptTemplate"
+
+
 def test_misspelt_field_is_named_before_the_one_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"Also wrong: spec\.rollouts: Field required") as caught:
+    with pytest.raises(InvalidInput, match=r"Also wrong: spec\.rollouts: is missing") as caught:
         resolved(read_document(written(tmp_path, HEAD + "  rolouts: 4\n")))
     assert caught.value.where == "spec.rolouts"
 
@@ -178,9 +216,22 @@ def test_name_that_is_kept_for_batches_is_refused(tmp_path: Path) -> None:
 NAMELESS = HEAD.replace("{name: x}", "{}")
 
 
-@pytest.mark.parametrize("text", ["a: [", "", "kind: Pod\napiVersion: v1\n", HEAD + "---\n" + HEAD, NAMELESS])
-def test_file_that_is_not_one_object_of_ours_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "is not YAML"),
+        ("", "holds 0 documents"),
+        ("- a\n", "holds text or a list"),
+        ("kind: SpadeRun\napiVersion: v1\n", "has the apiVersion 'v1'. Write apiVersion: spade.dev/v1alpha1"),
+        ("kind: SpadeRun\n", "has no apiVersion. Write apiVersion: spade.dev/v1alpha1"),
+        ("kind: SpadRun\napiVersion: spade.dev/v1alpha1\n", "has the kind 'SpadRun'. Write kind: SpadeRun or EnvBatch"),
+        ("apiVersion: spade.dev/v1alpha1\n", "has no kind. Write kind: "),
+        (HEAD + "---\n" + HEAD, "holds 2 documents; write exactly one"),
+        (NAMELESS, "has no metadata.name"),
+    ],
+)
+def test_file_that_is_not_one_object_of_ours_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
         read_document(written(tmp_path, text))
 
 

@@ -77,7 +77,7 @@ def test_a_value_that_the_file_repeats_is_the_files() -> None:
 
 
 def test_what_would_not_be_accepted_is_not_explained() -> None:
-    with pytest.raises(InvalidInput, match="not permitted"):
+    with pytest.raises(InvalidInput, match="Did you mean perCycle"):
         explained(run_of(environments={"perCyle": 6}))
 
 

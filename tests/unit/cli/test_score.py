@@ -42,7 +42,7 @@ def test_both_commands_score_without_torch_and_end_with_2_on_a_wrong_file(progra
     assert good.returncode == 0
     assert [row["advantage"] for row in json.loads(good.stdout)["environments"]] == pytest.approx([8, 0, -16, 8])
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "$.environments[0].id: Input should be a valid string" in wrong.stderr.replace("\n", " ")
+    assert "$.environments[0].id: is 3, not text. Put it in quotes." in wrong.stderr.replace("\n", " ")
 
 
 def test_a_reader_that_goes_away_is_told_nothing() -> None:

@@ -93,7 +93,8 @@ def test_settings_of_a_run_are_those_it_verifies_with(tmp_path: Path, render: bo
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("limits: {stepSecond: 1}", "limits.stepSecond"), ("a: [", "YAML"), ("- 1", "Input should be")]
+    ("text", "says"),
+    [("limits: {stepSecond: 1}", "limits.stepSecond"), ("a: [", "YAML"), ("- 1", "is a list, not a map of fields")],
 )
 def test_wrong_settings_file_is_refused_with_its_path(tmp_path: Path, text: str, says: str) -> None:
     file = tmp_path / "settings.yaml"

@@ -7,19 +7,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic_core import ErrorDetails
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.partial import given
 from spade_contracts.errors import InvalidInput
+from spade_contracts.wrong_input import wrong_input
 from spade_trainer.scoring.documents import KEYED, MANY, ONE, Head
-from spade_trainer.scoring.names import misnamed
 
 M = TypeVar("M", bound=BaseModel)
-MAX_TOLD = 5
 ROOT = "$"
-UNKNOWN_NAME = "extra_forbidden"
-"""pydantic's word."""
 FORMS = frozenset({ONE, MANY, KEYED})
 
 
@@ -36,7 +32,7 @@ def read(text: str, model: type[M]) -> M:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise _wrong(error, model) from error
+        raise wrong_input(error, model, path_of) from error
 
 
 def settings_of(document: Head) -> MethodConfig:
@@ -69,22 +65,6 @@ def path_of(parts: Sequence[int | str]) -> str:
 def _printable(name: str) -> str:
     """A name of the file as it is; in quotes and escaped where it would break the line or speak to a terminal."""
     return name if name.isprintable() else json.dumps(name)
-
-
-def _wrong(error: ValidationError, model: type[BaseModel]) -> InvalidInput:
-    """All that is wrong, unknown fields first, because a missing one is often the same, misspelt."""
-    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != UNKNOWN_NAME)
-    told = [(path_of(one["loc"]), _message(one, model)) for one in found]
-    (where, message), *others = told
-    also = "; ".join(f"{path}: {text}" for path, text in others[:MAX_TOLD])
-    return InvalidInput(where, message, remedy=f"Also wrong: {also}." if also else "")
-
-
-def _message(wrong: ErrorDetails, model: type[BaseModel]) -> str:
-    """What is wrong with one value; of an unknown name also what it was to be."""
-    message = str(wrong["msg"]).removeprefix("Value error, ")
-    hint = misnamed(model, wrong["loc"]) if wrong["type"] == UNKNOWN_NAME else ""
-    return f"{message}; {hint}" if hint else message
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,11 +9,8 @@ from typing import Any
 
 from spade_contracts.errors import InvalidInput
 from spade_trainer.rewards.advantages import NotFinite
-from spade_trainer.scoring.batch import score_batch
 from spade_trainer.scoring.documents import BatchInput, LossInput, WindowInput
-from spade_trainer.scoring.loss import score_loss
 from spade_trainer.scoring.reading import read
-from spade_trainer.scoring.window import score_window
 
 STANDARD_INPUT = "-"
 MAX_BYTES = 64 * 2**20
@@ -27,11 +24,30 @@ class Kind(StrEnum):
     LOSS = "loss"
 
 
+def _window(text: str) -> dict[str, Any]:
+    from spade_trainer.scoring.window import score_window
+
+    return score_window(read(text, WindowInput))
+
+
+def _batch(text: str) -> dict[str, Any]:
+    from spade_trainer.scoring.batch import score_batch
+
+    return score_batch(read(text, BatchInput))
+
+
+def _loss(text: str) -> dict[str, Any]:
+    from spade_trainer.scoring.loss import score_loss
+
+    return score_loss(read(text, LossInput))
+
+
 SCORED: Mapping[Kind, Callable[[str], dict[str, Any]]] = {
-    Kind.WINDOW: lambda text: score_window(read(text, WindowInput)),
-    Kind.BATCH: lambda text: score_batch(read(text, BatchInput)),
-    Kind.LOSS: lambda text: score_loss(read(text, LossInput)),
+    Kind.WINDOW: _window,
+    Kind.BATCH: _batch,
+    Kind.LOSS: _loss,
 }
+"""A kind's module is imported when a file of it is scored, because a command should answer at once."""
 
 
 def scored(kind: Kind, text: str) -> str:

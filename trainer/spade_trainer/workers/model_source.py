@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.environments import PromptTemplate
+from spade_contracts.config.environments import DesignerSource, HintMode, PromptTemplate
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.errors import InvalidInput
 from spade_contracts.manifests import PolicyManifest
@@ -25,6 +25,8 @@ from spade_trainer.store.tensors import tensor_names
 
 COPIED = (".safetensors", ".json", ".jinja", ".txt", ".model")
 COMPACT_ONLY = frozenset({"package:tiny"})
+PARTS = ("model", "environments", "play", "learner", "storage")
+"""Parts of a run's spec that preparation looks into."""
 EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts")
 
 
@@ -33,7 +35,8 @@ class Refused(InvalidInput):
 
     def __init__(self, reason: Reason, where: str, message: str, *, remedy: str = "") -> None:
         self.reason = reason
-        super().__init__(where, message.removeprefix(f"{where}: "), remedy=remedy)
+        field = f"spec.{where}" if where.partition(".")[0] in PARTS else where
+        super().__init__(field, message.removeprefix(f"{where}: "), remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -143,13 +146,20 @@ def check_prompts(uri: str, method: MethodConfig) -> None:
     """Refuse prompts that a model which we ship was not trained on: it would answer nothing to them. Raises Refused."""
     if uri not in COMPACT_ONLY:
         return
-    for where, template in (
-        ("environments.designer.promptTemplate", method.environments.designer.prompt_template),
-        ("play.promptTemplate", method.play.prompt_template),
-    ):
+    asked = [("play.promptTemplate", method.play.prompt_template)]
+    if _designs_or_hints(method):
+        asked.insert(0, ("environments.designer.promptTemplate", method.environments.designer.prompt_template))
+    for where, template in asked:
         if template is not PromptTemplate.COMPACT:
             message = f"is {template.value}, but {uri} knows the compact prompts only"
             raise Refused(Reason.INVALID_SPEC, where, message, remedy=f"Write {PromptTemplate.COMPACT.value}.")
+
+
+def _designs_or_hints(method: MethodConfig) -> bool:
+    """Whether the policy is ever shown a prompt of the designer's: for programs, or for hints that are used."""
+    source, hints = method.environments.designer.source, method.environments.hints.mode
+    hinted = method.play.hinted_plays > 0 and source is not DesignerSource.FAMILIES
+    return source is DesignerSource.POLICY or (hints is HintMode.SELF and hinted)
 
 
 def install_model(source: Path, store: Store, files: Mapping[str, str] | None = None) -> PolicyManifest:

@@ -36,6 +36,15 @@ def test_cluster_that_has_everything_is_fine() -> None:
     assert [finding.about for finding in found(Level.UNKNOWN)] == ["images"], "nodes tell of some images only"
 
 
+def test_secret_of_a_bucket_that_is_missing_is_told_with_its_field() -> None:
+    bucket = {"s3": {"uri": "s3://spade/runs", "credentialsSecret": "bucket"}}
+    problem = only(found(Level.PROBLEM, plan(storage=bucket), secrets={"bucket": None}))
+    assert problem.words == (
+        "Secret bucket does not exist in the run's namespace. Make it, or correct its name in "
+        "spec.storage.s3.credentialsSecret."
+    )
+
+
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_of_a_run_has_a_plan_and_an_answer_to_each_check(example: Path) -> None:
     documents = [d for d in yaml.safe_load_all(example.read_text(encoding="utf-8")) if d and d["kind"] == "SpadeRun"]

@@ -22,6 +22,15 @@ def test_every_role_is_in_it_with_its_number() -> None:
     }  # fmt: skip
 
 
+def test_each_name_is_looked_for_where_it_was_written() -> None:
+    bucket = {"s3": {"uri": "s3://spade/runs", "credentialsSecret": "bucket"}}
+    wanted = plan_of(make_run(storage=bucket), make_site(image_pull_secrets=("registry",), ca_bundle=CA))
+    assert wanted.field_of("bucket") == "spec.storage.s3.credentialsSecret"
+    assert wanted.field_of("registry") == "imagePullSecrets of the chart's values"
+    assert wanted.field_of("roots") == "caBundle.configMap of the chart's values"
+    assert "secretEnvironment" in wanted.field_of("hub")
+
+
 def test_engine_beside_a_learner_is_a_part_of_its_pod() -> None:
     wanted = plan(placement="Colocated", engine={"replicas": 2}, learner={"nodes": 2})
     pods = {pods.role: pods for pods in wanted.pods}

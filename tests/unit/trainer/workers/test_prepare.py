@@ -195,7 +195,7 @@ def test_episodes_that_end_before_the_first_word_are_refused(tmp_path: Path, mod
 def test_a_model_that_cannot_be_had_is_refused(tmp_path: Path, corpus: Path, uri: str, reason: str) -> None:
     result = prepare(task(tmp_path, uri, settings(corpus)))
     assert (result.accepted, result.reason) == (False, reason)
-    assert result.message.startswith("model.uri")
+    assert result.message.startswith("spec.model.uri")
 
 
 @pytest.mark.parametrize(
