@@ -48,14 +48,20 @@ Told = tuple[str, str]
 
 
 def wrong_input(
-    error: ValidationError, model: type[BaseModel], path_of: Callable[[Place], str], *, remedy: str = ""
+    error: ValidationError,
+    model: type[BaseModel],
+    path_of: Callable[[Place], str],
+    *,
+    remedy: str = "",
+    both_spellings: bool = False,
 ) -> InvalidInput:
     """All that is wrong as one error, unknown fields first, because a missing one is often the same, misspelt.
 
     model: what the content was validated as. path_of: how a place in it is written. remedy: what is said at the end.
+    both_spellings: snake_case was read too, so that a name refused in it was there twice.
     """
     found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    (where, message, first), *others = ((path_of(_place(one)), *_told(one, model)) for one in found)
+    (where, message, first), *others = ((path_of(_place(one)), *_told(one, model, both_spellings)) for one in found)
     also = " ".join(f"{path}: {_sentence(text, more)}" for path, text, more in others[:MAX_OTHERS])
     more = (first, f"Also wrong: {also}" if also else "", remedy)
     return InvalidInput(where, message, remedy=" ".join(part for part in more if part))
@@ -74,11 +80,14 @@ def _sentence(text: str, remedy: str) -> str:
     return f"{text}. {remedy}" if remedy else text if text.endswith((".", "?")) else f"{text}."
 
 
-def _told(one: ErrorDetails, model: type[BaseModel]) -> Told:
+def _told(one: ErrorDetails, model: type[BaseModel], both_spellings: bool) -> Told:
     kind, value, context = one["type"], one["input"], one.get("ctx", {})
     told: Told = str(one["msg"]).removeprefix("Value error, "), ""
     if kind == "extra_forbidden":
-        told = "is no field", _nearest(str(one["loc"][-1]), _names_at(model, one["loc"][:-1]))
+        name, known = str(one["loc"][-1]), _names_at(model, one["loc"][:-1])
+        spelt = to_camel(name) if both_spellings else ""
+        again = f"It is {spelt} a second time: write one of them."
+        told = "is no field", again if spelt in known else _nearest(name, known)
     elif kind == "missing":
         told = "is missing", "Write it."
     elif kind in KINDS:
@@ -109,9 +118,7 @@ def shown(value: Any) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    """The known name that is meant, or the known ones if they are few. Documents take both spellings of a name."""
-    if (spelt := to_camel(name)) in known:
-        return f"It is {spelt} a second time: write one of them."
+    """The known name that is meant, or the known ones if they are few."""
     lower = {one.lower(): one for one in known}
     near = get_close_matches(name.replace("_", "").lower(), lower, n=1)
     if near:

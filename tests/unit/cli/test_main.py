@@ -30,7 +30,7 @@ try:
 finally:
     print(json.dumps(sorted(sys.modules)))
 """
-COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback is not None]
+COMMANDS = [found.name or found.callback.__name__ for found in app.registered_commands if found.callback]
 
 
 def loaded_by(*words: str) -> set[str]:

@@ -32,7 +32,7 @@ def read(text: str, model: type[M]) -> M:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise wrong_input(error, model, path_of) from error
+        raise wrong_input(error, model, path_of, both_spellings=True) from error
 
 
 def settings_of(document: Head) -> MethodConfig:
