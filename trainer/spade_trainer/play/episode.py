@@ -14,6 +14,7 @@ from spade_contracts.statuses import Outcome, PrefixCheck
 from spade_contracts.verdicts import VerifierFailure
 from spade_sandbox.verify import verifier_failure
 from spade_trainer.chat import TURN_END, USER, Chat, Spelled
+from spade_trainer.flaws import Flaw, ObserveFlaw, ended, flaws_of, unobserved
 from spade_trainer.play import tool_use
 from spade_trainer.play.action import parse_action
 from spade_trainer.play.course import Answered, Course, Session, begin_episode, take_step
@@ -21,7 +22,6 @@ from spade_trainer.play.dialogue import (
     Dialogue,
     add_answers,
     add_reply,
-    ended,
     manner_of,
     mask_turn,
     open_dialogue,
@@ -73,6 +73,8 @@ class Table:
     chat: Chat
     generate: Generate
     open_session: OpenSession
+    observe: ObserveFlaw = unobserved
+    """Told of each flaw of a turn, in tries that infrastructure ended too."""
 
 
 async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
@@ -213,10 +215,13 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
         )
         drawn = await table.generate(request, settings.turn_timeout_seconds)
         reply = add_reply(dialogue, request, drawn)
+        for flaw in flaws_of(table.chat, drawn, reply):
+            table.observe(flaw)
         if not dialogue.manner.bare and not ended(table.chat, drawn):
             return Outcome.TRUNCATED
         answered = await _acted(table.method, course, session, reply)
         if answered.malformed:
+            table.observe(Flaw.MALFORMED_CALL)
             mask_turn(dialogue)
         if answered.outcome is not None:
             return answered.outcome
