@@ -29,7 +29,7 @@ from spade_trainer.play.dialogue import (
     sequences,
 )
 from spade_trainer.play.prompt import first_message, template_of, with_hint
-from spade_trainer.play.tokens import begin, finish, seen
+from spade_trainer.play.tokens import SpeltRequest, begin, finish, seen
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.rewards.returns import credited_return
 from spade_trainer.store.episodes import Episode
@@ -204,7 +204,7 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
         if most <= 0:
             return Outcome.TRUNCATED
         # Not checked field by field: the context's ids are ours, and some ten thousand.
-        request = GenerateRequest.model_construct(
+        request = SpeltRequest.model_construct(
             token_ids=seen(dialogue.now),
             temperature=settings.sampling.temperature,
             top_p=settings.sampling.top_p,
@@ -212,7 +212,7 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
             max_new_tokens=most,
             seed=seed_for(table.method.seed, Purpose.TURN, plan.rollout, plan.slot, int(plan.hinted), plan.play, turn),
             policy_version=table.policy_version,
-        )
+        ).spelt(dialogue.now)
         drawn = await table.generate(request, settings.turn_timeout_seconds)
         reply = add_reply(dialogue, request, drawn)
         for flaw in flaws_of(table.chat, drawn, reply):
