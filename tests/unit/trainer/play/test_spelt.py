@@ -1,6 +1,7 @@
 """A request whose tokens a conversation has spelt is sent exactly as one that is spelt anew."""
 
 import json
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,14 @@ from spade_trainer.play.engine_client import request_body
 from spade_trainer.play.tokens import SpeltRequest, add_drawn, add_given, begin, seen, spelt
 
 TOKENS = st.lists(st.integers(0, 200_000), min_size=1, max_size=20)
-OTHERS = {"temperature": 0.6, "top_p": 0.95, "top_k": 20, "max_new_tokens": 9, "seed": 2**60, "policy_version": 3}
+OTHERS: dict[str, Any] = {
+    "temperature": 0.6,
+    "top_p": 0.95,
+    "top_k": 20,
+    "max_new_tokens": 9,
+    "seed": 2**60,
+    "policy_version": 3,
+}
 
 
 @given(prompt=TOKENS, pieces=st.lists(st.tuples(st.booleans(), TOKENS, st.booleans()), max_size=5))
