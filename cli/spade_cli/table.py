@@ -61,6 +61,8 @@ def legend(status: SpadeRunStatus) -> tuple[str, ...]:
             f"{ProofResult.INDISTINGUISHABLE}: the step was too small for log-probabilities to tell the policies "
             "apart; the engine's checksums were compared instead."
         )
+    if status.endpoint_requests:
+        lines.append(f"{status.endpoint_requests} requests to endpoints, cost {status.endpoint_cost or NOTHING}.")
     missing = status.rollout - len(status.rollouts)
     if missing > 0:
         lines.append(f"{missing} earlier rollouts are not in the status; storage holds rollouts/NNNN/rollout.json.")

@@ -95,6 +95,8 @@ def progress_line(run: Run, live: LiveView | None) -> str:
     if live and live.episodes_planned:
         parts.append(f"episodes {live.episodes_done or 0}/{live.episodes_planned}")
     parts.append(f"learnable {status.learnable_fraction or '-'}")
+    if status.endpoint_requests:
+        parts.append(f"endpoints {status.endpoint_requests} requests, cost {status.endpoint_cost or '-'}")
     return " | ".join(parts)
 
 

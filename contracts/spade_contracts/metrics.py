@@ -33,6 +33,9 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("spade_operator_up", Kind.GAUGE, "1 while an operator answers scrapes."),
     MetricSpec("spade_run_phase", Kind.GAUGE, "1 for the run's present phase.", (*RUN, "phase")),
     MetricSpec("spade_run_condition", Kind.GAUGE, "1 where a condition of the run is True.", (*RUN, "condition")),
+    MetricSpec(
+        "spade_run_failure", Kind.GAUGE, "1 for the reason that the run failed for; absent else.", (*RUN, "reason")
+    ),
     MetricSpec("spade_rollouts_completed_total", Kind.COUNTER, "Rollouts trained and proven.", RUN),
     MetricSpec("spade_rollout", Kind.GAUGE, "The rollout in work.", RUN),
     MetricSpec("spade_rollout_episodes_planned", Kind.GAUGE, "Episodes of the rollout in work.", RUN),
@@ -183,6 +186,21 @@ METRICS: tuple[MetricSpec, ...] = (
         ("result",),
         "worker",
     ),
+    MetricSpec(
+        "spade_worker_flawed_answers_total",
+        Kind.COUNTER,
+        "Answers of the policy by flaw: `unended` (no end token), `control_tokens` (some in its text, which are broken "
+        "up), `malformed_call` (a tool call that cannot be read).",
+        ("role", "flaw"),
+        "worker",
+    ),
+    MetricSpec(
+        "spade_worker_documents_cut_total",
+        Kind.COUNTER,
+        "Documents of which a request holds only the beginning, by the limit: `words`, `tokens`, `context`.",
+        ("limit",),
+        "worker",
+    ),
     MetricSpec("spade_sandbox_sessions", Kind.GAUGE, "Sessions of this worker by state.", ("state",), "worker"),
     MetricSpec(
         "spade_sandbox_sessions_ended_total",
@@ -225,7 +243,8 @@ METRICS: tuple[MetricSpec, ...] = (
         "spade_step_samples",
         Kind.GAUGE,
         "Samples of the latest step by kind: player and designer are trained, repeat are plays trained once more; "
-        "trimmed, padding and masked are not trained.",
+        "trimmed, padding and masked are not trained; alone are designs without another one of their skill: their "
+        "advantage is 0.",
         ("kind",),
         "learner",
     ),

@@ -141,6 +141,12 @@ def _conditions(conditions: Iterable[Condition], kinds: Iterable[str]) -> Iterat
         yield (str(kind),), float(known.get(kind, False))
 
 
+def _failure(run: RunRecord, facts: Facts) -> Iterator[Sample]:
+    for condition in run.status.conditions:
+        if condition.type == RunCondition.FAILED and condition.status is ConditionStatus.TRUE:
+            yield (condition.reason,), 1
+
+
 def _gate_errors(run: RunRecord, error: str) -> Iterator[Sample]:
     known = dict(by_stage(run.status.canaries, error))
     for stage in Stage:
@@ -210,6 +216,7 @@ def _stage_seconds(run: RunRecord, facts: Facts) -> Iterator[Sample]:
 SAMPLES: dict[str, Callable[[RunRecord, Facts], Iterable[Sample]]] = {
     "spade_run_phase": _phase,
     "spade_run_condition": lambda run, facts: _conditions(run.status.conditions, RunCondition),
+    "spade_run_failure": _failure,
     "spade_rollouts_completed_total": lambda run, facts: [((), run.status.rollout)],
     "spade_rollout": lambda run, facts: [((), run.status.rollout)],
     "spade_rollout_episodes_planned": lambda run, facts: [((), episodes(run, facts).planned)],

@@ -54,9 +54,15 @@ class Shape:
     name: str
     turns: int
     reply_tokens: int
+    profile: Profile
 
 
-SHAPES = tuple(Shape(f"12 turns of {tokens} tokens", 12, tokens) for tokens in (100, 400, 1300))
+SHAPES = tuple(
+    Shape(f"{profile.value}, 12 turns of {tokens} tokens", 12, tokens, profile)
+    for profile in Profile
+    for tokens in (100, 400, 1300)
+)
+"""The template spells Corrected's conversations as they were drawn, and Paper's otherwise from the first answer on."""
 
 
 @dataclass
@@ -128,7 +134,7 @@ def table(chat: Chat, shape: Shape) -> Table:
         yield ScriptedEnvironment(shape.turns)
 
     play = {"plays_per_environment": PLAYS, "hinted_plays": 0, "context_tokens": CONTEXT_TOKENS}
-    method = resolve(Profile.PAPER, {"environments": {"per_cycle": ENVIRONMENTS}, "play": play})
+    method = resolve(shape.profile, {"environments": {"per_cycle": ENVIRONMENTS}, "play": play})
     return Table(method, 0, chat, generate, open_session)
 
 

@@ -11,6 +11,7 @@ as in method.md §1.2. Padding has no trained token, so it is counted and not bu
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -110,6 +111,8 @@ class Batch:
     """Plays and designs that are not in it, because there were too many (switch surplusSamples)."""
     padding: int = 0
     """Places that the reference fills with copies without a trained token; they are not among the samples."""
+    lone_designers: int = 0
+    """Due designs that nothing is measured against, because no other is of their skill: their advantage is 0."""
     masked_designers: int = 0
     """Designs that are not in it, because their blend is negative (setting rewards.negativeBlends)."""
 
@@ -138,6 +141,7 @@ class Batch:
             "trimmed": self.trimmed,
             "padding": self.padding,
             "masked": self.masked_designers,
+            "alone": self.lone_designers,
         }
 
 
@@ -171,12 +175,13 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
     counted = max(len(plays), plays_wanted(full, own, method.switches)) if plays else 0
     designs: list[tuple[Sample, ...]] = []
     rewards: list[float] = []
-    masked = 0
+    masked = lone = 0
     for cycle in cycles:
         paid = paid_designs(store, method, cycle, until=rollout)
         designs += [(sample,) for sample in designer_samples(method, paid, counted)]
         rewards += [one.reward.value for one in paid if one.reward.value is not None and one.reward.trained]
         masked += sum(one.reward.masked for one in paid)
+        lone += _lone(method, paid)
 
     keep = drawn(method.seed, rollout)
     made = compose(len(designs), len(plays), full=full, generated=own, switches=method.switches, keep=keep)
@@ -194,6 +199,7 @@ def assemble(store: Store, run: RunManifest, rollout: int, *, last_rollout: bool
         repeats=made.repeats,
         trimmed=len(made.trimmed),
         padding=made.padding,
+        lone_designers=lone,
         masked_designers=masked,
     )
 
@@ -263,6 +269,12 @@ def designer_samples(method: MethodConfig, paid: Sequence[PaidDesign], players: 
         )
         for (one, _), advantage in zip(trained, advantages, strict=True)
     ]
+
+
+def _lone(method: MethodConfig, paid: Sequence[PaidDesign]) -> int:
+    """Designs of a cycle that are trained and are the only one of the group that they are centred in."""
+    skills = [one.design.skill for one in paid if one.reward.value is not None and one.reward.trained]
+    return list(Counter(centring_groups(skills, method.rewards.centring)).values()).count(1)
 
 
 def _normalised(

@@ -15,6 +15,7 @@ from typing import Any
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.errors import InvalidInput
 from spade_trainer.engine.model_facts import read_model_facts
+from spade_trainer.letters import Letters, letters_of
 from spade_trainer.words import Words, encoded, words_of
 
 TURN_END = "<|im_end|>"
@@ -68,6 +69,8 @@ class Chat:
     """Tokens of texts between control tokens that were encoded before; None: nothing is remembered."""
     words: Words | None = field(default=None, repr=False, compare=False)
     """Of the tokenizer, where texts can be encoded word by word; all conversations share them."""
+    letters: Letters | None = field(default=None, repr=False, compare=False)
+    """Of the tokenizer, where tokens can be decoded one by one."""
 
     def remembering(self) -> "Chat":
         """The same for one conversation, whose texts are rendered again and again: each is encoded once.
@@ -172,7 +175,13 @@ class Chat:
     def decode(self, token_ids: Sequence[int], *, keep_end: bool = False) -> str:
         """The text of drawn tokens, without the end token, unless it is to be kept (method.md §13.2 D1)."""
         ended = token_ids and token_ids[-1] in self.stop_token_ids and not keep_end
-        return str(self.tokenizer.decode(list(token_ids[:-1] if ended else token_ids), skip_special_tokens=False))
+        return self.text(token_ids[:-1] if ended else token_ids)
+
+    def text(self, token_ids: Sequence[int]) -> str:
+        """The text of any tokens, control tokens included."""
+        if self.letters is not None:
+            return self.letters.decode(token_ids)
+        return str(self.tokenizer.decode(list(token_ids), skip_special_tokens=False))
 
     def token_text(self, token_id: int) -> str:
         """The spelling of one token in the vocabulary; empty for an unknown id."""
@@ -220,6 +229,7 @@ def load_chat(folder: Path) -> Chat:
         stop_token_ids=frozenset(facts.stop_token_ids),
         context_tokens=facts.max_tokens,
         words=words_of(tokenizer),
+        letters=letters_of(tokenizer),
     )
     _check_turns(folder, chat)
     return replace(chat, thoughts=_thoughts(chat), tool_form=_tool_form(chat))

@@ -65,3 +65,8 @@ def test_legend_says_what_an_undecided_proof_means_and_which_rollouts_are_not_sh
     assert proof.startswith("indistinguishable: ")
     assert missing.startswith("1 earlier rollouts are not in the status")
     assert legend(SpadeRunStatus(rollout=0)) == ()
+
+
+def test_legend_says_what_endpoints_were_asked_for_and_cost_when_there_are_any() -> None:
+    (said,) = legend(SpadeRunStatus(rollout=0, endpoint_requests=12, endpoint_cost="0.034500"))
+    assert said == "12 requests to endpoints, cost 0.034500."

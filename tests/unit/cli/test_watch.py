@@ -79,6 +79,12 @@ def test_progress_names_rollout_cycle_work_episodes_and_learnable_fraction() -> 
     assert line == "1 of 4 rollouts done | cycle 0 | playing | episodes 3/24 | learnable 0.500"
 
 
+def test_progress_tells_what_endpoints_cost_when_there_are_any() -> None:
+    asked = run_with(rollout=1, endpoint_requests=12, endpoint_cost="0.034500")
+    assert watch.progress_line(asked, None).endswith("| endpoints 12 requests, cost 0.034500")
+    assert "endpoints" not in watch.progress_line(run_with(rollout=1), None)
+
+
 def test_silent_api_server_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def silent(*_: object) -> Run:
         raise InfrastructureFault("no answer")

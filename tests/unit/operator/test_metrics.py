@@ -8,7 +8,7 @@ from tests.support import pictures as p
 
 from spade_contracts.labels import Role
 from spade_contracts.metrics import METRICS
-from spade_contracts.resources import BatchCondition, Phase
+from spade_contracts.resources import BatchCondition, Phase, Reason, RunCondition, SpadeRunStatus
 from spade_contracts.resources.run_parts import Restarts
 from spade_contracts.resources.spade_run import RolloutFigures
 from spade_operator.facts import Facts, Poll
@@ -71,6 +71,14 @@ def test_known_labels_start_at_zero() -> None:
     assert samples["spade_restarts_total", "learner"] == 0
     assert samples["spade_weight_verifications_total", "mismatch"] == 0
     assert samples["spade_policy_version",] == -1
+
+
+def test_the_reason_that_a_run_failed_for_is_shown_while_it_is_failed() -> None:
+    for holds in (True, False):
+        failed = p.condition(RunCondition.FAILED, holds, Reason.ALL_REJECTED)
+        samples = exported(with_run(p.run_record(SpadeRunStatus(conditions=(failed,)))))
+        shown = {key: value for key, value in samples.items() if key[0] == "spade_run_failure"}
+        assert shown == ({("spade_run_failure", "AllRejected"): 1} if holds else {})
 
 
 def test_figures_are_read_from_status_so_they_outlive_the_operator() -> None:

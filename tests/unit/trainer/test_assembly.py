@@ -80,6 +80,28 @@ def test_designer_credit_is_centred_by_skill_and_scaled_by_what_trains_with_it(t
     assert {s.policy_version for s in batch.samples[:4]} == {0}
 
 
+def test_a_lone_environment_of_a_skill_gets_no_credit_and_is_counted(tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    write_cycle(store, 0, [design(0, slot, "AAB"[slot]) for slot in range(3)])
+    for rollout in (0, 1):
+        write_rollout(store, rollout, 0, {name: [1.0] * slot + [0.0] * 2 for slot, name in enumerate(ids(0)[:3])})
+    batch = assemble(store, run_manifest(method(environments={"per_cycle": 3})), 1, last_rollout=True)
+    credit = [sample.advantage for sample in batch.samples if sample.role is SampleRole.DESIGNER]
+    assert [value != 0 for value in credit] == [True, True, False]
+    assert batch.counts["alone"] == 1
+    whole = method(environments={"per_cycle": 3}, rewards={"centring": "Batch"})
+    assert assemble(store, run_manifest(whole), 1, last_rollout=True).counts["alone"] == 0
+
+
+def test_a_rollout_of_which_no_play_is_left_trains_nothing(tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    write_cycle(store, 0, [])
+    write_rollout(store, 0, 0, {})
+    batch = assemble(store, run_manifest(method()), 0)
+    assert batch.samples == ()
+    assert set(batch.counts.values()) == {0}
+
+
 def test_player_credit_is_a_z_score_within_each_environment(tmp_path: Path) -> None:
     batch = assemble(small_run(tmp_path), run_manifest(method()), 0)
     by_group = {name: [s.advantage for s in batch.samples if s.group == name] for name in ids(0)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
 from spade_trainer.design.corpus_files import entry_of_line
@@ -57,6 +58,17 @@ def parse_corpus(lines: Iterable[str]) -> Iterable[Document]:
         if document is not None:
             yield document
             number += 1
+
+
+class Cut(StrEnum):
+    """The limit that a document was too long for."""
+
+    WORDS = "words"
+    """corpus.maxWords."""
+    TOKENS = "tokens"
+    """corpus.maxTokens."""
+    CONTEXT = "context"
+    """What the model reads at once, with the rest of the request."""
 
 
 def shortened(text: str, max_words: int) -> str:

@@ -14,7 +14,7 @@ from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.verdicts import Reason
 from spade_sandbox.verify import Judgement
 from spade_trainer.chat import Chat, spoken
-from spade_trainer.design.corpus import Document, Documents, draw_document, shortened, shortened_to_tokens
+from spade_trainer.design.corpus import Cut, Document, Documents, draw_document, shortened, shortened_to_tokens
 from spade_trainer.design.draws import keyed
 from spade_trainer.design.endpoint import Ask
 from spade_trainer.design.hints import Hint, HintPlace, write_hint
@@ -24,6 +24,7 @@ from spade_trainer.design.prompt import ChatMessage, MemoryExample
 from spade_trainer.design.request import Place, hint_template_name, request_messages
 from spade_trainer.design.rotation import skill_of
 from spade_trainer.design.writing import Policy, Written, by_endpoint, by_policy, no_tokens
+from spade_trainer.flaws import ObserveFlaw, unobserved
 from spade_trainer.play.episode import SPARE_TOKENS, Generate
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.store.designs import NO_USAGE, Design, evidence_text, facts_text
@@ -73,11 +74,15 @@ class Studio:
     of the cycle."""
     topped_up: tuple[int, ...] = ()
     """The slots that a top-up fills, ascending; empty: all of the cycle are designed."""
+    observe_flaw: ObserveFlaw = unobserved
+    """Told of each flaw of the policy's answers and hints."""
+    observe_cut: Callable[[Cut], None] = unobserved
+    """Told of each document that a request holds only the beginning of."""
 
     @property
     def policy(self) -> Policy:
         """The policy as a writer."""
-        return Policy(self.chat, self.generate, self.policy_version)
+        return Policy(self.chat, self.generate, self.policy_version, self.observe_flaw)
 
 
 async def design_slot(studio: Studio, slot: int) -> tuple[Design, ...]:
@@ -180,6 +185,8 @@ def design_prompt(
         prompt = studio.chat.prompt(messages, thinking=designer_thinking(studio.method))
         needed = len(prompt) + SPARE_TOKENS
         if needed < studio.chat.context_tokens:
+            if shown != text:
+                studio.observe_cut(Cut.CONTEXT)
             return prompt
     raise InvalidInput(
         "environments.designer.promptTemplate",
@@ -195,9 +202,14 @@ def _cut(studio: Studio, document: Document | None) -> str | None:
         return None
     limits = studio.method.environments.corpus
     text = shortened(document.text, limits.max_words)
+    if text != document.text:
+        studio.observe_cut(Cut.WORDS)
     if not limits.max_tokens:
         return text
-    return shortened_to_tokens(text, limits.max_tokens, lambda part: len(studio.chat.encode(part)))
+    kept = shortened_to_tokens(text, limits.max_tokens, lambda part: len(studio.chat.encode(part)))
+    if kept != text:
+        studio.observe_cut(Cut.TOKENS)
+    return kept
 
 
 def _messages(studio: Studio, place: Place, skill: str, text: str | None, examples: Examples) -> list[ChatMessage]:

@@ -8,6 +8,7 @@ from spade_contracts.engine_api import GenerateRequest
 from spade_trainer.chat import Chat
 from spade_trainer.design.endpoint import Ask
 from spade_trainer.design.prompt import ChatMessage
+from spade_trainer.flaws import ObserveFlaw, flaws_of, unobserved
 from spade_trainer.play.episode import Generate
 from spade_trainer.play.tokens import add_drawn, begin, finish
 from spade_trainer.store.designs import NO_USAGE, Usage
@@ -21,6 +22,8 @@ class Policy:
     chat: Chat
     generate: Generate
     version: int
+    observe: ObserveFlaw = unobserved
+    """Told of each flaw of an answer."""
 
     def room(self, prompt: Sequence[int]) -> int:
         """Tokens that an answer to a prompt may have in the model's context; not positive: none."""
@@ -66,6 +69,8 @@ async def by_policy(
     drawn = await policy.generate(request, timeout_seconds)
     add_drawn(transcript, drawn, request)
     text = policy.chat.decode(drawn.token_ids, keep_end=keep_end)
+    for flaw in flaws_of(policy.chat, drawn, policy.chat.decode(drawn.token_ids) if keep_end else text):
+        policy.observe(flaw)
     return Written(text, finish(transcript), NO_USAGE, len(drawn.token_ids))
 
 

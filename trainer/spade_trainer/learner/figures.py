@@ -11,7 +11,7 @@ from spade_contracts.statuses import StepFigures
 
 ROLE = "learner"
 TRANSPORTS = ("files",)
-KINDS = ("player", "designer", "repeat", "trimmed", "padding", "masked")
+KINDS = ("player", "designer", "repeat", "trimmed", "padding", "masked", "alone")
 """Of samples (Batch.counts)."""
 
 

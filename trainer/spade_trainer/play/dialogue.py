@@ -12,9 +12,10 @@ from spade_contracts.config import MethodConfig
 from spade_contracts.config.environments import Domain
 from spade_contracts.config.sampling import Thinking
 from spade_contracts.config.switches import HintedPlays, TurnDeltas
-from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse
+from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.statuses import PrefixCheck
 from spade_trainer.chat import ASSISTANT, TOOL, TURN_END, Chat, Spelled
+from spade_trainer.flaws import ended
 from spade_trainer.play.spelling import spelling
 from spade_trainer.play.tokens import Transcript, add_drawn, add_given, begin, finish, mask_last
 from spade_trainer.store.episodes import Trajectory, TurnTokens
@@ -82,11 +83,6 @@ def add_reply(dialogue: Dialogue, request: GenerateRequest, drawn: GenerateRespo
     content = Spelled(chat.harmless(reply) + (TURN_END if doubled else ""))
     dialogue.messages.append({"role": ASSISTANT, "content": content})
     return reply
-
-
-def ended(chat: Chat, drawn: GenerateResponse) -> bool:
-    """Whether a turn ended by itself, with an end token."""
-    return drawn.finish_reason is FinishReason.STOP and drawn.token_ids[-1] in chat.stop_token_ids
 
 
 def add_answers(dialogue: Dialogue, answers: Sequence[Message]) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from spade_contracts.engine_api import EngineErrorBody, GenerateRequest, GenerateResponse
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.ports import ENGINE_DATA
+from spade_trainer.play.tokens import SpeltRequest
 
 RESOLVE_SECONDS = 2.0
 REST_SECONDS = 1.0
@@ -182,8 +183,11 @@ def _refusal(name: str, status: int, content: bytes) -> Exception:
 
 
 def request_body(request: GenerateRequest) -> bytes:
-    """What is sent to an engine."""
-    return request.model_dump_json().encode()
+    """What is sent to an engine. A conversation brings its tokens spelt."""
+    if not isinstance(request, SpeltRequest) or not request.token_json:
+        return request.model_dump_json().encode()
+    others = request.model_dump_json(exclude={"token_ids"}).encode()
+    return b"".join((b'{"token_ids":[', request.token_json, b"],", others[1:]))
 
 
 def checked_answer(name: str, content: bytes, request: GenerateRequest) -> GenerateResponse:

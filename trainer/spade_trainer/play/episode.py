@@ -14,6 +14,7 @@ from spade_contracts.statuses import Outcome, PrefixCheck
 from spade_contracts.verdicts import VerifierFailure
 from spade_sandbox.verify import verifier_failure
 from spade_trainer.chat import TURN_END, USER, Chat, Spelled
+from spade_trainer.flaws import Flaw, ObserveFlaw, ended, flaws_of, unobserved
 from spade_trainer.play import tool_use
 from spade_trainer.play.action import parse_action
 from spade_trainer.play.course import Answered, Course, Session, begin_episode, take_step
@@ -21,7 +22,6 @@ from spade_trainer.play.dialogue import (
     Dialogue,
     add_answers,
     add_reply,
-    ended,
     manner_of,
     mask_turn,
     open_dialogue,
@@ -29,7 +29,7 @@ from spade_trainer.play.dialogue import (
     sequences,
 )
 from spade_trainer.play.prompt import first_message, template_of, with_hint
-from spade_trainer.play.tokens import begin, finish, seen
+from spade_trainer.play.tokens import SpeltRequest, begin, finish, seen
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.rewards.returns import credited_return
 from spade_trainer.store.episodes import Episode
@@ -73,6 +73,8 @@ class Table:
     chat: Chat
     generate: Generate
     open_session: OpenSession
+    observe: ObserveFlaw = unobserved
+    """Told of each flaw of a turn, in tries that infrastructure ended too."""
 
 
 async def play_episode(table: Table, plan: EpisodePlan) -> Episode:
@@ -202,7 +204,7 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
         if most <= 0:
             return Outcome.TRUNCATED
         # Not checked field by field: the context's ids are ours, and some ten thousand.
-        request = GenerateRequest.model_construct(
+        request = SpeltRequest.model_construct(
             token_ids=seen(dialogue.now),
             temperature=settings.sampling.temperature,
             top_p=settings.sampling.top_p,
@@ -210,13 +212,16 @@ async def _turns(table: Table, plan: EpisodePlan, course: Course, dialogue: Dial
             max_new_tokens=most,
             seed=seed_for(table.method.seed, Purpose.TURN, plan.rollout, plan.slot, int(plan.hinted), plan.play, turn),
             policy_version=table.policy_version,
-        )
+        ).spelt(dialogue.now)
         drawn = await table.generate(request, settings.turn_timeout_seconds)
         reply = add_reply(dialogue, request, drawn)
+        for flaw in flaws_of(table.chat, drawn, reply):
+            table.observe(flaw)
         if not dialogue.manner.bare and not ended(table.chat, drawn):
             return Outcome.TRUNCATED
         answered = await _acted(table.method, course, session, reply)
         if answered.malformed:
+            table.observe(Flaw.MALFORMED_CALL)
             mask_turn(dialogue)
         if answered.outcome is not None:
             return answered.outcome

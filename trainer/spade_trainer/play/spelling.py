@@ -23,7 +23,7 @@ def spelling(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
 
 
 def _begins(chat: Chat, rendered: str, used: Sequence[int]) -> bool:
-    return rendered.startswith(chat.tokenizer.decode(list(used), skip_special_tokens=False))
+    return rendered.startswith(chat.text(used))
 
 
 def _by_pieces(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
@@ -37,7 +37,7 @@ def _by_pieces(chat: Chat, rendered: str, used: Sequence[int]) -> PrefixCheck:
         tokens, ended = list(used[at:end]), end == len(used)
         if found is PrefixCheck.REENCODED or chat.respelled(text)[: len(tokens) if ended else None] != tokens:
             found = PrefixCheck.REENCODED
-            decoded = chat.tokenizer.decode(tokens, skip_special_tokens=False)
+            decoded = chat.text(tokens)
             if not (text.startswith(decoded) if ended else text == decoded):
                 # Drawn letters that spell a control token may still make the same text of the whole.
                 same = _begins(chat, rendered, used[: end + 1]) and _begins(chat, rendered, used)

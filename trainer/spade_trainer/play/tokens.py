@@ -8,10 +8,29 @@ was trained is therefore exactly what was computed, whatever the chat template w
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
+
+from pydantic import PrivateAttr
 
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import SpadeError
 from spade_trainer.store.episodes import Trajectory
+
+
+class SpeltRequest(GenerateRequest):
+    """A request that brings its tokens as JSON too, which a long conversation does not spell anew at each turn."""
+
+    _token_json: bytes = PrivateAttr(default=b"")
+
+    @property
+    def token_json(self) -> bytes:
+        """`1,2,3`; empty: they are not spelt."""
+        return self._token_json
+
+    def spelt(self, transcript: "Transcript") -> Self:
+        """This request, which was made of the tokens that the transcript has at present."""
+        self._token_json = spelt(transcript)
+        return self
 
 
 class PrefixBroken(SpadeError):
@@ -33,6 +52,10 @@ class Transcript:
     """Where the latest drawn tokens begin and end."""
     shown: tuple[int, ...] = ()
     """What `seen` gave last."""
+    spelt: bytearray = field(default_factory=bytearray)
+    """The first tokens as JSON spells them."""
+    spelt_tokens: int = 0
+    """How many these are."""
 
     @property
     def tokens(self) -> int:
@@ -52,6 +75,15 @@ def seen(transcript: Transcript) -> tuple[int, ...]:
     return transcript.shown
 
 
+def spelt(transcript: Transcript) -> bytes:
+    """The same as JSON, without brackets. Only what is new since the last call is spelt."""
+    new = transcript.token_ids[transcript.spelt_tokens :]
+    if new:
+        transcript.spelt += b"," * bool(transcript.spelt) + repr(new)[1:-1].replace(" ", "").encode()
+        transcript.spelt_tokens += len(new)
+    return bytes(transcript.spelt)
+
+
 def add_drawn(transcript: Transcript, response: GenerateResponse, request: GenerateRequest | None = None) -> None:
     """Append what the engine drew.
 
@@ -64,7 +96,7 @@ def add_drawn(transcript: Transcript, response: GenerateResponse, request: Gener
     transcript.last_drawn = (start, start + len(response.token_ids))
     transcript.token_ids += response.token_ids
     transcript.loss_mask += b"\x01" * len(response.token_ids)
-    transcript.log_probs.extend(response.log_probs)
+    transcript.log_probs += array("f", response.log_probs)
     for span in response.spans:
         if transcript.spans and transcript.spans[-1][0] == span.policy_version:
             version, tokens = transcript.spans[-1]

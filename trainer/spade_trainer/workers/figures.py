@@ -8,7 +8,9 @@ from spade_contracts.metrics import metric
 from spade_contracts.statuses import Outcome, PrefixCheck
 from spade_sandbox.client import OUTCOMES, PoolStats
 from spade_trainer.assembly import SampleRole
+from spade_trainer.design.corpus import Cut
 from spade_trainer.design.endpoint import RequestResult
+from spade_trainer.flaws import Flaw
 from spade_trainer.store.designs import Usage
 from spade_trainer.store.episodes import Episode
 
@@ -20,11 +22,13 @@ class Figures:
     """A worker's metrics and their registry."""
 
     registry: CollectorRegistry
+    documents_cut: Counter
     episode_return: Histogram
     endpoint_cost: Counter
     endpoint_requests: Counter
     endpoint_tokens: Counter
     episodes: Counter
+    flawed_answers: Counter
     prefix_checks: Counter
     sessions: Gauge
     sessions_ended: Counter
@@ -39,6 +43,14 @@ class Figures:
         self.tokens.labels(SampleRole.PLAYER.value).inc(episode.trajectory.drawn_tokens)
         if episode.episode_return is not None and episode.outcome is Outcome.SCORED:
             self.episode_return.labels(hinted).observe(episode.episode_return)
+
+    def answer_flawed(self, role: SampleRole, flaw: Flaw) -> None:
+        """Count a flaw of one of the policy's answers."""
+        self.flawed_answers.labels(role.value, flaw.value).inc()
+
+    def document_cut(self, limit: Cut) -> None:
+        """Count a document that was too long for a request."""
+        self.documents_cut.labels(limit.value).inc()
 
     def program_drawn(self, tokens: int) -> None:
         """Count the tokens of a designer's answers and hints."""
@@ -84,11 +96,13 @@ def new_figures() -> Figures:
     sessions = metric("spade_sandbox_sessions")
     figures = Figures(
         registry=registry,
+        documents_cut=counter("spade_worker_documents_cut_total"),
         episode_return=histogram("spade_episode_return"),
         endpoint_cost=counter("spade_endpoint_cost_total"),
         endpoint_requests=counter("spade_endpoint_requests_total"),
         endpoint_tokens=counter("spade_endpoint_tokens_total"),
         episodes=counter("spade_worker_episodes_total"),
+        flawed_answers=counter("spade_worker_flawed_answers_total"),
         prefix_checks=counter("spade_worker_prefix_checks_total"),
         sessions=Gauge(sessions.name, sessions.help, sessions.labels, registry=registry),
         sessions_ended=counter("spade_sandbox_sessions_ended_total"),
@@ -110,5 +124,9 @@ def new_figures() -> Figures:
         figures.sessions_ended.labels(ended)
     for role in SampleRole:
         figures.tokens.labels(role.value)
+        for flaw in Flaw:
+            figures.flawed_answers.labels(role.value, flaw.value)
+    for limit in Cut:
+        figures.documents_cut.labels(limit.value)
     figures.show_sessions(PoolStats())
     return figures

@@ -4,12 +4,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from spade_contracts.config.switches import Switches
 from spade_contracts.manifests import EnvironmentEntry, RolloutManifest
 from spade_contracts.statuses import Outcome, PlaySummary, PrefixCheck
 from spade_contracts.tasks import PlayTask
 from spade_sandbox.client import SandboxSession
+from spade_trainer.assembly import SampleRole
 from spade_trainer.chat import load_chat
 from spade_trainer.play.compose import compose_rollout, finished_parts
 from spade_trainer.play.episode import EpisodePlan, Table, play_episode
@@ -104,6 +106,7 @@ async def _play_environments(
             chat=load_chat(policy_files(store, task.policy_version, weights=False)),
             generate=engines.generate,
             open_session=open_session,
+            observe=partial(figures.answer_flawed, SampleRole.PLAYER),
         )
 
         async def one(plan: EpisodePlan) -> Episode:

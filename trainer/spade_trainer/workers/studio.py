@@ -14,6 +14,7 @@ from spade_sandbox.verify import GateContext, Judgement, verify, verify_program
 from spade_sandbox.verify.contamination import load_index
 from spade_sandbox.verify.judge import Judge as ModelJudge
 from spade_sandbox.verify.judge import judge_of
+from spade_trainer.assembly import SampleRole
 from spade_trainer.chat import load_chat
 from spade_trainer.design.corpus_index import open_corpus
 from spade_trainer.design.designer import Judge, JudgeProgram, PoolPrograms, Studio
@@ -79,6 +80,8 @@ async def studio_of(
             pool=pool,
             first_attempt=settings.designer.attempts * (len(rejected_attempts(store, task.cycle)) + later),
             topped_up=topped_up,
+            observe_flaw=partial(figures.answer_flawed, SampleRole.DESIGNER),
+            observe_cut=figures.document_cut,
         )
 
 

@@ -21,7 +21,7 @@ from spade_sandbox.verify.parse import parse_answer
 from spade_trainer.assembly import SampleRole, assemble
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.design.compose import compose_batch, finished_parts
-from spade_trainer.design.corpus import Document
+from spade_trainer.design.corpus import Cut, Document
 from spade_trainer.design.designer import PoolPrograms, Studio, design_slot
 from spade_trainer.design.endpoint import Ask, Completion, EndpointUnavailable
 from spade_trainer.design.memory import memory_of
@@ -138,16 +138,22 @@ async def test_without_a_corpus_the_request_has_no_document(chat: Chat) -> None:
 async def test_document_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:
     small = load_chat(write_byte_model(tmp_path / "small", context_tokens=1200))
     long = (Document("long", " ".join(f"w{number}" for number in range(5000)), {}),)
-    compact = {"designer": {"prompt_template": "Compact"}}
-    (one,) = await design_slot(studio(small, FENCED, documents=long, environments=compact), 0)
+    compact = {"designer": {"prompt_template": "Compact"}, "corpus": {"max_words": 4000}}
+    cuts: list[Cut] = []
+    here = studio(small, FENCED, documents=long, environments=compact, observe_cut=cuts.append)
+    (one,) = await design_slot(here, 0)
+    assert cuts == [Cut.WORDS, Cut.CONTEXT]
     assert one.trajectory.prompt_tokens < 1200
     assert "[Document truncated at ~" in small.tokenizer.decode(one.trajectory.token_ids.tolist())
 
 
 async def test_documents_are_cut_by_the_policys_tokens(chat: Chat) -> None:
     long = (Document("long", " ".join(f"w{number}" for number in range(5000)), {}),)
-    limits = {"corpus": {"max_tokens": 300}}
-    (one,) = await design_slot(studio(chat, FENCED, documents=long, environments=limits), 0)
+    limits = {"corpus": {"max_words": 5000, "max_tokens": 300}}
+    cuts: list[Cut] = []
+    here = studio(chat, FENCED, documents=long, environments=limits, observe_cut=cuts.append)
+    (one,) = await design_slot(here, 0)
+    assert cuts == [Cut.TOKENS]
     text = chat.tokenizer.decode(one.trajectory.token_ids[: one.trajectory.prompt_tokens].tolist())
     shown = text.split("<document>\n")[1].split("\n</document>")[0]
     assert 200 < len(chat.encode(shown)) <= 300

@@ -32,4 +32,4 @@ def test_samples_are_counted_by_kind_from_zero(tmp_path: Path) -> None:
     figures.stepped(STEP, batch.designer_reward_mean, batch.counts)
     assert set(batch.counts) == set(KINDS)
     counted = {kind: figures.registry.get_sample_value("spade_step_samples", {"kind": kind}) for kind in KINDS}
-    assert counted == {"player": 12, "designer": 4, "repeat": 0, "trimmed": 4, "padding": 0, "masked": 0}
+    assert counted == {"player": 12, "designer": 4, "repeat": 0, "trimmed": 4, "padding": 0, "masked": 0, "alone": 0}

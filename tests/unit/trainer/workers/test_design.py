@@ -13,13 +13,15 @@ from spade_contracts.verdicts import Stage, accepted
 from spade_sandbox.verify.canaries import Canary, Sighting
 from spade_trainer.store import layout, manifests
 from spade_trainer.store.canaries import write_sightings
-from spade_trainer.store.designs import write_designs
+from spade_trainer.store.designs import Usage, write_designs
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.workers.design import design
 from spade_trainer.workers.figures import new_figures
 from spade_trainer.workers.progress import Progress
 from spade_trainer.workers.surroundings import Surroundings
 
+USAGE = Usage(requests=2, prompt_tokens=70, completion_tokens=30, cost=0.125)
+"""What each try asked of an endpoint."""
 SOUND = Sighting(Canary("chemist", Stage.ACCEPTED, source=""), "class AEnv: ...", accepted())
 
 
@@ -35,19 +37,20 @@ def in_storage(folder: Path, setting: str, cycle: int) -> Store:
         for rollout in range(2):
             write_rollout(store, rollout, 0, {"c0000-s000": (1.0, 0.0), "c0000-s001": (1.0, 0.0)})
     for slot in range(2):
-        one = replace(a_design(cycle, slot, "A"), stage="parse", reason="syntax", hint=None, program="")
+        rejected = replace(a_design(cycle, slot, "A"), stage="parse", reason="syntax", hint=None, program="")
+        one = replace(rejected, usage=USAGE)
         write_designs(store, cycle, slot, 3, [one, replace(one, attempt=1)])
     write_sightings(store, layout.cycle_folder(cycle), 3, [SOUND])
     return store
 
 
-async def told(store: Store, cycle: int, attempt: int = 3) -> DesignSummary:
-    """What worker 0 says; engines and sandboxes are not there, so nothing can be designed."""
+async def told(store: Store, cycle: int, attempt: int = 3, index: int = 0) -> DesignSummary:
+    """What a worker says, the second of two with index 1; nothing can be designed, because engines are not there."""
     run = RunRef(namespace="default", name="mini", uid="u", storage_uri=store.uri)
     task = DesignTask(
-        run=run, cycle=cycle, policy_version=0, attempt=attempt, workers=1, engine_host="", sandbox_host=""
+        run=run, cycle=cycle, policy_version=0, attempt=attempt, workers=1 + index, engine_host="", sandbox_host=""
     )
-    summary = await design(task, Surroundings(), Progress("boot"), new_figures())
+    summary = await design(task, Surroundings(index=index), Progress("boot"), new_figures())
     return summary.model_copy(update={"seconds": 0.0})
 
 
@@ -57,6 +60,7 @@ async def test_first_cycle_in_vain_is_finished_without_environments(tmp_path: Pa
     summary = await told(store, 0)
     assert (summary.accepted, summary.kept, summary.retry_designs_anew) == (0, 0, False)
     assert (summary.attempts, summary.rejected) == (4, {"parse/syntax": 4})
+    assert (summary.endpoint_requests, summary.endpoint_cost) == (8, 0.5)
     assert manifests.read_batch(store, 0).environments == ()
     assert await told(store, 0, attempt=10) == summary
 
@@ -75,3 +79,10 @@ async def test_cycle_in_vain_may_wait_for_a_retry(tmp_path: Path) -> None:
     assert not (tmp_path / manifests.batch_path(1)).exists()
     assert (tmp_path / "cycles/0001/rejected-a03.json").exists()
     assert await told(store, 1) == summary, "the same attempt draws nothing anew"
+
+
+async def test_worker_that_is_not_the_first_says_what_its_own_slots_asked_of_endpoints(tmp_path: Path) -> None:
+    store = in_storage(tmp_path, "Fail", 0)
+    summary = await told(store, 0, index=1)
+    assert (summary.requested, summary.attempts) == (1, 2)
+    assert (summary.endpoint_requests, summary.endpoint_cost) == (4, 0.25)
