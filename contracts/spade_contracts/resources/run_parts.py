@@ -22,7 +22,7 @@ from spade_contracts.config import (
 from spade_contracts.config.partial import partial
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
 from spade_contracts.resources.s3 import S3Storage
-from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
+from spade_contracts.resources.scalars import NAMES_MESSAGE, Count, ObjectName, Quantity
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -315,9 +315,9 @@ Word = Annotated[str, StringConstraints(max_length=32)]
 class Restarts(Document):
     """Restarts of one role: since progress (what the budget counts) and ever."""
 
-    since_progress: int = 0
+    since_progress: Count = 0
     """Since the last rollout was completed, or the batch was taken up by a retry."""
-    total: int = 0
+    total: Count = 0
     """Ever, with those that no budget pays for: preempted, drained, of a lost node."""
     last_cause: Word | None = None
     """Cause of the learner's latest loss since progress; see docs/failures.md."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 from pydantic.config import JsonDict
 
 NAMES_MESSAGE = "x-names-message"
@@ -46,6 +46,10 @@ ObjectName = Annotated[str, StringConstraints(min_length=1, max_length=253, patt
 QueueName = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=QUEUE_NAME_PATTERN)]
 """Of a LocalQueue of Kueue, which wants a DNS subdomain."""
 VariableName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=VARIABLE_PATTERN)]
+Count = Annotated[int, Field(ge=0)]
+"""A number of things in status."""
+Position = Annotated[int, Field(ge=0, le=1_000_000)]
+"""A rollout, cycle, version or attempt in status; as far as specs count them."""
 Figure = Annotated[str, StringConstraints(max_length=32)]
 """A decimal in text, because the API conventions avoid floating point in status."""
 Moment = Annotated[str, StringConstraints(max_length=40)]

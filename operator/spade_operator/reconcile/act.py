@@ -294,7 +294,7 @@ async def write_status(
     hands.tell(news(record, status.conditions, written.meta))
 
 
-async def write_condition(hands: Hands, record: RunRecord | BatchRecord, condition: Condition) -> None:
+async def write_condition(hands: Hands, record: RunRecord | BatchRecord | RolloutRecord, condition: Condition) -> None:
     """Set one condition of an object and leave the rest of its status as the API server has it, fields that are not
     known here included. An object that is gone is no error; raises Conflict if it changes meanwhile.
     """
