@@ -16,7 +16,7 @@ from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.switches import LogProbTemperature
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import colocation
-from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
+from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, SIZE_RULE, below
 from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME
 
@@ -173,6 +173,10 @@ def _immutable(kind: str) -> Rule:
     return Rule("self == oldSelf", f"the spec of a {kind} cannot change: make a new one")
 
 
+def _size(field: str) -> Rule:
+    return Rule(SIZE_RULE.rule, f"spec.storage.{field}: {SIZE_RULE.message}")
+
+
 _MIN_MAX_PODS = Rule(
     "!has(self.minPods) || !has(self.maxPods) || self.minPods <= self.maxPods",
     "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
@@ -240,6 +244,8 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
             "spec.storage is in one place: write either s3, or claimName or storageClassName",
         ),
     ),
+    "spec.storage.size": (_size("size"),),
+    "spec.storage.stagingSize": (_size("stagingSize"),),
     "spec.environments.skills": (
         Rule("self.all(s, self.exists_one(t, t == s))", "spec.environments.skills names a skill twice: name each once"),
     ),
