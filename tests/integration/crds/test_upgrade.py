@@ -46,7 +46,7 @@ OLD = (
             **PLAIN,
             "storage": {"claimName": "Old_Claim", "size": "0"},
             "engine": {"args": ODD_ARGS},
-            "workers": {"pod": {"resources": {"requests": {"foo": "1"}}, "labels": {"k" * 64: "x"}}},
+            "workers": {"pod": {"resources": {"requests": {"foo": "1"}}, "nodeSelector": {"k" * 64: "x"}}},
         },
     ),
     old("EnvBatch", "plain-c0000", {"run": "plain", "cycle": 0, "policyVersion": 0, "workers": 1}),
