@@ -343,9 +343,13 @@ def show(seen: "Run", console: "Console") -> None:
 
 
 def main() -> None:
-    """Entry point: our errors are one line and exit code 2, everything else is a bug and shows itself."""
+    """Entry point: our errors are one line and exit code 2, an interrupt is 130, everything else is a bug and shows
+    itself.
+    """
     try:
         app()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     except SpadeError as error:
         plain(stderr=True).print(f"error: {error}", style="red", highlight=False, soft_wrap=True)
         raise SystemExit(2) from error

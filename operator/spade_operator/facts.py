@@ -223,9 +223,9 @@ class Facts:
         if not family:
             self._objects.pop((namespace, run), None)
 
-    def drop_secrets(self) -> None:
+    def drop_secrets(self, only: RunName | None = None) -> None:
         """Forget what is known of Secrets from our own applies: they cannot be listed, so only applying shows them."""
-        for family in self._objects.values():
+        for family in self._objects.values() if only is None else (self._objects.get(only, {}),):
             for name in [name for name in family if name[0] is Kind.SECRET]:
                 del family[name]
 

@@ -1,7 +1,8 @@
 """The API client: a few verbs with typed errors, deadlines, retries and a count of every call.
 
 Writes carry a precondition: a create fails if the object exists, a delete names the UID, a status write the version
-it was decided on. An apply is forced under our one field manager, so its outcome depends on its content alone.
+it was decided on, an apply the UID, or that nothing of the name is there. An apply is forced under our one field
+manager, so its outcome depends on its content alone.
 """
 
 import asyncio
@@ -28,6 +29,11 @@ PAGE = 500
 MAX_LOG_BYTES = 16_384
 EVENT_SECONDS = 3.0
 """An Event that is not taken in this time is given up."""
+NO_VERSION = "1"
+"""Of the empty store, so no object has it. An apply to it makes what is not there; of every object that is there, the
+API server finds that it was changed since.
+"""
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 LEASE = "Lease"
 EVENT = "Event"
 NODE = "Node"
@@ -129,7 +135,7 @@ class Kube:
         """All objects of a kind, in pages; `metadata_only` leaves spec and status out."""
         items: list[Object] = []
         query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
-        accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" if metadata_only else None
+        accept = METADATA_LIST if metadata_only else None
         while True:
             page = await self._call("list", kind, namespace, query=query, accept=accept)
             items.extend(page.get("items") or [])
@@ -142,15 +148,27 @@ class Kube:
         """One object. Raises NotFound."""
         return await self._call("get", kind, namespace, name)
 
+    async def find(self, kind: str, namespace: str, name: str, *, metadata_only: bool = False) -> Object | None:
+        """One object by a list of its name, for kinds that may be listed and not read; None when there is none."""
+        query = {"fieldSelector": f"metadata.name={name}"}
+        accept = METADATA_LIST if metadata_only else None
+        found = (await self._call("list", kind, namespace, query=query, accept=accept)).get("items")
+        return dict(found[0]) if found else None
+
     async def create(self, manifest: Object) -> Object:
         """Create an object. Raises Conflict if one of that name exists."""
         meta = manifest["metadata"]
         query = {"fieldManager": FIELD_MANAGER}
         return await self._call("create", manifest["kind"], meta["namespace"], query=query, body=manifest)
 
-    async def apply(self, manifest: Object) -> Object:
-        """Server-side apply under our field manager."""
+    async def apply(self, manifest: Object, *, uid: str | None = None) -> Object:
+        """Server-side apply under our field manager: with a UID to this object only, with '' only if there is none of
+        the name, else Conflict; without, to whatever has the name.
+        """
         meta = manifest["metadata"]
+        if uid is not None:
+            only = {"uid": uid} if uid else {"resourceVersion": NO_VERSION}
+            manifest = manifest | {"metadata": meta | only}
         return await self._call(
             "apply", manifest["kind"], meta["namespace"], meta["name"],
             query={"fieldManager": FIELD_MANAGER, "force": "true"}, body=manifest,
@@ -322,9 +340,12 @@ def _decoded(raw: bytes) -> Object:
 def _error(doing: str, code: int, answer: Object) -> ApiError:
     message = str(answer.get("message", ""))
     details: Object = answer.get("details") or {}
-    ending = any(cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or [])
+    causes: list[Object] = details.get("causes") or []
+    ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
     if (code == 403 and ending) or (code == 404 and details.get("kind") == "namespaces"):
         return NamespaceEnding(doing, code, message)
+    if code == 422 and any(cause.get("field") == "metadata.uid" for cause in causes):
+        return Conflict(doing, code, message)
     match code:
         case 404 | 410:
             return NotFound(doing, code, message)

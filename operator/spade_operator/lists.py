@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 from spade_contracts.errors import InvalidInput, SpadeError
 from spade_contracts.labels import RUN
-from spade_operator.facts import Facts
+from spade_operator.facts import Facts, RunName
 from spade_operator.keys import Key, keys_of, run_key
 from spade_operator.kube import Kube
+from spade_operator.making import making_seconds
 from spade_operator.openings import opening_of
 from spade_operator.queue import WorkQueue
-from spade_operator.records import ADOPTED, Kind, Record
+from spade_operator.records import ADOPTED, Kind, PodRecord, Record
 
 OURS = (Kind.RUN, Kind.BATCH, Kind.ROLLOUT)
 METADATA_ONLY = (Kind.CLAIM, Kind.CONFIG_MAP, Kind.NETWORK_POLICY)
@@ -25,6 +28,8 @@ OFTEN = tuple(kind for kind in LISTED if kind in ADOPTED)
 deleted or changed goes unseen, sandboxes are open.
 """
 OFTEN_SECONDS = 20.0
+SUSPECT_SECONDS = 5.0, 120.0
+"""Ages of a pod that waits for its container, between which a Secret may be what it lacks; later a resync looks."""
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
@@ -93,8 +98,18 @@ async def catch_up(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: s
     queue_all(facts, queue)
 
 
-async def miss(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float = OFTEN_SECONDS) -> None:
-    """Look until cancelled whether children of these kinds are gone or changed; their families get a pass."""
+async def miss(
+    kube: Kube,
+    facts: Facts,
+    queue: WorkQueue[Key],
+    namespace: str,
+    seconds: float = OFTEN_SECONDS,
+    *,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> None:
+    """Look until cancelled whether children of these kinds are gone or changed; their families get a pass. So do those
+    with a pod that may lack a Secret, which are then applied again.
+    """
     while True:
         await asyncio.sleep(seconds)
         before = _editions(facts)
@@ -104,6 +119,20 @@ async def miss(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, 
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
         for namespace_and_run in {before[edition] for edition in before.keys() - _editions(facts).keys()}:
             queue.add(run_key(*namespace_and_run))
+        for namespace_and_run in _without_secret(facts, clock()):
+            facts.drop_secrets(namespace_and_run)
+            queue.add(run_key(*namespace_and_run))
+
+
+def _without_secret(facts: Facts, now: datetime) -> set[RunName]:
+    """Families with a pod that has a node and not yet a container."""
+    first, last = SUSPECT_SECONDS
+    pods = (record for record in facts.of_kind(Kind.POD) if isinstance(record, PodRecord))
+    return {
+        (pod.meta.namespace, pod.meta.run)
+        for pod in pods
+        if pod.meta.run_uid and first <= making_seconds(pod, now) <= last
+    }
 
 
 def _editions(facts: Facts) -> dict[tuple[str, str], tuple[str, str]]:

@@ -74,7 +74,7 @@ async def _until_later_or_news(facts: Facts, known: set[str]) -> None:
 def waiting_runs(facts: Facts) -> Iterator[RunRecord]:
     """Runs to be accepted, and those that wait for what only the cluster can tell."""
     for run in facts.runs():
-        if run.problem or run.meta.deleting or run.status.phase in RESTING:
+        if run.problem or run.unreadable or run.meta.deleting or run.status.phase in RESTING:
             continue
         conditions = run.status.conditions
         accepted = any(c.type == RunCondition.ACCEPTED and c.status is ConditionStatus.TRUE for c in conditions)

@@ -62,10 +62,17 @@ def run_spec(content: Raw) -> RunSpec:
         return RunSpec(None, None, str(error))
 
 
-def model_of(model: type[Model], part: str, content: Raw) -> Model:
-    """A part as a model. Raises ValidationError."""
-    if part == "status":
-        # Fields that a newer operator wrote are not ours to judge.
-        known = {f.alias or name for name, f in model.model_fields.items()}
-        content = {name: value for name, value in content.items() if name in known}
-    return model.model_validate(content)
+def status_of(model: type[Model], content: Raw) -> tuple[Model, str]:
+    """A status, and what in it cannot be read: there are then its conditions alone, as far as those can be."""
+    # Fields that a newer operator wrote are not ours to judge.
+    known = {f.alias or name for name, f in model.model_fields.items()}
+    content = {name: value for name, value in content.items() if name in known}
+    try:
+        return model.model_validate(content), ""
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["status", *(str(part) for part in first["loc"])])
+    try:
+        return model.model_validate({"conditions": content.get("conditions") or ()}), f"{where}: {first['msg']}"
+    except ValidationError:
+        return model(), f"{where}: {first['msg']}"

@@ -1,13 +1,12 @@
 """What we keep of a Kubernetes object: small frozen records, never the object itself (design §6).
 
-Objects come from the API server as dictionaries. Whatever is missing in one becomes an empty value here; only a
-status of ours that cannot be read is an error, because position and budgets of a run are in it.
+Whatever is missing in the API server's dictionary becomes an empty value. What of our status cannot be read is told.
 """
 
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -30,7 +29,7 @@ from spade_contracts.resources import (
 from spade_operator.children.names import pool_family
 from spade_operator.containers import ContainerRecord, Raw, container_record, moment
 from spade_operator.queueing import Standing, standing_of
-from spade_operator.readings import Readings, model_of, run_spec
+from spade_operator.readings import Readings, run_spec, status_of
 
 Model = TypeVar("Model", bound=BaseModel)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
@@ -109,6 +108,8 @@ class RunRecord:
     method: MethodConfig | None
     problem: str
     status: SpadeRunStatus
+    unreadable: str = ""
+    """What in its status cannot be read; `status` has no more than the conditions then."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class BatchRecord:
     meta: Meta
     spec: EnvBatchSpec
     status: EnvBatchStatus
+    unreadable: str = ""
 
     @property
     def alone(self) -> bool:
@@ -132,6 +134,7 @@ class RolloutRecord:
     meta: Meta
     spec: RolloutJobSpec
     status: RolloutJobStatus
+    unreadable: str = ""
 
 
 @dataclass(frozen=True)
@@ -227,7 +230,7 @@ Record = (
 def record_of(  # noqa: PLR0911  # one return for each kind
     kind: Kind, raw: Raw, readings: Readings | None = None, known: Callable[[Meta], Record | None] = lambda meta: None
 ) -> Record:
-    """The record of an object. Raises InvalidInput when an object of ours has a status that cannot be read.
+    """The record of an object. Raises InvalidInput when an EnvBatch or RolloutJob has a spec that cannot be read.
 
     `readings` spares validation of what is equal. `known`: the record of that object, for one that is as it was.
     """
@@ -239,11 +242,11 @@ def record_of(  # noqa: PLR0911  # one return for each kind
         case Kind.RUN:
             return _run(meta, raw, readings)
         case Kind.BATCH:
-            spec = _parsed(meta, EnvBatchSpec, raw, readings, "spec")
-            return BatchRecord(meta, spec, _parsed(meta, EnvBatchStatus, raw, readings))
+            spec = _spec(meta, EnvBatchSpec, raw, readings)
+            return BatchRecord(meta, spec, *_status(meta, EnvBatchStatus, raw, readings))
         case Kind.ROLLOUT:
-            plays = _parsed(meta, RolloutJobSpec, raw, readings, "spec")
-            return RolloutRecord(meta, plays, _parsed(meta, RolloutJobStatus, raw, readings))
+            plays = _spec(meta, RolloutJobSpec, raw, readings)
+            return RolloutRecord(meta, plays, *_status(meta, RolloutJobStatus, raw, readings))
         case Kind.POD:
             return _pod(meta, raw)
         case Kind.JOB:
@@ -301,16 +304,18 @@ def _is_foreign(entry: Raw) -> bool:
 
 def _run(meta: Meta, raw: Raw, readings: Readings) -> RunRecord:
     found = readings.read(meta.uid, "spec", raw.get("spec") or {}, run_spec)
-    return RunRecord(meta, found.spec, found.method, found.problem, _parsed(meta, SpadeRunStatus, raw, readings))
+    return RunRecord(meta, found.spec, found.method, found.problem, *_status(meta, SpadeRunStatus, raw, readings))
 
 
-def _parsed(meta: Meta, model: type[Model], raw: Raw, readings: Readings, part: str = "status") -> Model:
+def _status(meta: Meta, model: type[Model], raw: Raw, readings: Readings) -> tuple[Model, str]:
+    return readings.read(meta.uid, "status", raw.get("status") or {}, partial(status_of, model))
+
+
+def _spec(meta: Meta, model: type[Model], raw: Raw, readings: Readings) -> Model:
     try:
-        return readings.read(meta.uid, part, raw.get(part) or {}, partial(model_of, model, part))
+        return readings.read(meta.uid, "spec", raw.get("spec") or {}, model.model_validate)
     except ValidationError as error:
-        raise InvalidInput(
-            f"{meta.kind} {meta.namespace}/{meta.name}: {part}", str(error.errors()[0]["msg"])
-        ) from error
+        raise InvalidInput(f"{meta.kind} {meta.namespace}/{meta.name}: spec", str(error.errors()[0]["msg"])) from error
 
 
 def _pod(meta: Meta, raw: Raw) -> PodRecord:
@@ -368,7 +373,7 @@ class _JobEnd:
     complete: bool = False
     failed: bool = False
     failure: str = ""
-    at: datetime | None = field(default=None)
+    at: datetime | None = None
 
 
 def _job(meta: Meta, raw: Raw) -> JobRecord:

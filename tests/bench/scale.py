@@ -17,14 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import aiohttp
 import psutil
 import yaml
 from tests.bench.beside import operator_process as op
-from tests.bench.beside.control_plane import ROOT, ControlPlane, control_plane, enter_own_network, running
+from tests.bench.beside.control_plane import ROOT, ControlPlane, control_plane, enter_own_network, require_all, running
 from tests.bench.beside.watching import Object, watch
 from tests.bench.record import Figure, at_most, measured, percentile, write
 from tests.support.children import RESOURCES
@@ -108,11 +108,10 @@ class Bench:
         self.operator = stack.enter_context(running("operator", op.command(), self.plane.folder, environment))
 
     async def until(self, what: str, look: Callable[[], bool], seconds: float = REACH_SECONDS) -> float:
-        """Wait; how long it took. Raises TimeoutError, or RuntimeError when the operator ends."""
+        """Wait; how long it took. Raises TimeoutError, or RuntimeError when a process ends."""
         began = time.monotonic()
         while not look():
-            if self.operator.poll() is not None:
-                raise RuntimeError(f"the operator ended with {self.operator.returncode}")
+            require_all({**self.plane.processes, "operator": self.operator})
             if time.monotonic() - began > seconds:
                 raise TimeoutError(f"not within {seconds:.0f} s: {what}")
             await asyncio.sleep(0.1)
@@ -342,6 +341,7 @@ async def measure(plane: ControlPlane, site: Path, runs: int, sizes: Sequence[in
             for size in sizes:
                 figures += show(await of_size(bench, size, names))
             figures += show(await restarted(bench, stack))
+            require_all(plane.processes)
         finally:
             for task in tasks:
                 task.cancel()
@@ -373,9 +373,10 @@ def main() -> None:
                 sys.executable, "-m", "tests.bench.beside.pretend_nodes", plane.server.kubeconfig, 
                 str(WORK_SECONDS), str(HELD), plane.go_file,
             ]  # fmt: skip
-            with running("nodes", command, folder):
+            with running("nodes", command, folder) as nodes:
+                whole = replace(plane, processes={**plane.processes, "nodes": nodes})
                 try:
-                    figures = asyncio.run(measure(plane, site, arguments.runs, arguments.pods))
+                    figures = asyncio.run(measure(whole, site, arguments.runs, arguments.pods))
                 except (TimeoutError, RuntimeError) as error:
                     logs = "\n".join(
                         f"== {log.name}\n{log.read_text()[-3000:]}" for log in sorted(folder.glob("*.log"))

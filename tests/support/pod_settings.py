@@ -155,6 +155,8 @@ BAD_ADDITIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"volumes": [volume("/mnt/x")["volumes"][0], volume("/mnt/x")["volumes"][0]]},
         "volumes name a mountPath twice: use each once",
     ),
+    "scratch space of nothing": (volume("/mnt/x", emptyDir={"sizeLimit": 0}), "a size lies between 1Mi and 1Pi"),
+    "scratch space of a thousandth": (volume("/mnt/x", emptyDir={"sizeLimit": "5m"}), "a size lies between"),
     "a Secret to write to": (
         volume("/mnt/x", secret={"secretName": "a"}, readOnly=False),
         "a configMap or secret is read-only: remove readOnly, or write true",
@@ -176,9 +178,17 @@ OUT_OF_BOUNDS: dict[str, tuple[dict[str, Any], str]] = {
     "a priority that is no name": ({"priorityClassName": "High!"}, "priorityClassName"),
     "a node's label that is none": ({"nodeSelector": {"pool": "no spaces"}}, "nodeSelector.pool"),
     "a node's key that is none": ({"nodeSelector": {"no spaces": "x"}}, "nodeSelector"),
+    "a node's key that is too long": ({"nodeSelector": {"k" * 64: "x"}}, "nodeSelector"),
+    "a node's key with a gap in its domain": ({"nodeSelector": {"a..b/x": "y"}}, "nodeSelector"),
+    "a resource that is no name": ({"resources": {"requests": {"foo bar": "1"}}}, "resources.requests"),
+    "a resource of nobody": ({"resources": {"limits": {"foo": "1"}}}, "resources.limits"),
+    "a resource of a domain with a gap": ({"resources": {"limits": {"a..b/gpu": "1"}}}, "resources.limits"),
 }
 """Settings of every role that their bounds refuse, and where."""
 ADDITIONS_OUT_OF_BOUNDS: dict[str, tuple[dict[str, Any], str]] = {
+    "a label with a gap in its domain": ({"labels": {"a..b/x": "y"}}, "labels"),
+    "a label that is too long": ({"labels": {"k" * 64: "y"}}, "labels"),
+    "an annotation with a gap in its domain": ({"annotations": {"a..b/x": "y"}}, "annotations"),
     "an annotation that runtimes read": ({"annotations": {"dev.gvisor.flag.network": "host"}}, "annotations"),
     "a variable that is no name": ({"environment": {"not-a-name": "x"}}, "environment"),
     "a long value": ({"environment": {"A": "x" * 2049}}, "environment.A"),

@@ -15,7 +15,7 @@ from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.pods import PodSettings
 from spade_contracts.resources.reasons import BatchCondition
 from spade_contracts.resources.run_parts import MAX_TTL_SECONDS, BootId, Images, Restarts, SandboxSpec, Suspend
-from spade_contracts.resources.scalars import Figure, Moment, ObjectName, Uri
+from spade_contracts.resources.scalars import Count, Figure, Moment, ObjectName, Position, Uri
 
 if TYPE_CHECKING:
 
@@ -114,7 +114,7 @@ class EnvBatchSpec(Document):
 class MutationScores(Document):
     """Distribution of the mutation scores of the programs that have one; decimals, three digits."""
 
-    programs: int
+    programs: Count
     """Programs with a score."""
     mean: Figure
     """Mean."""
@@ -133,23 +133,23 @@ class MutationScores(Document):
 class EnvBatchStatus(Document):
     """What is."""
 
-    observed_generation: int = 0
+    observed_generation: Count = 0
     """Generation of the spec this status is of."""
     doing: str = Field(default="", max_length=256)
     """What a stand-alone batch is at, in words."""
-    requested: int | None = None
+    requested: Count | None = None
     """Slots, of a top-up those that were empty; of a stand-alone batch, programs found."""
-    attempts: int | None = None
+    attempts: Count | None = None
     """Designer answers, or programs, judged."""
-    accepted: int | None = None
+    accepted: Count | None = None
     """Programs accepted."""
-    rejected: dict[str, int] = Field(default={}, max_length=256)
+    rejected: dict[str, Count] = Field(default={}, max_length=256)
     """By `stage/reason`."""
-    kept: int = 0
+    kept: Count = 0
     """Environments of an earlier cycle that are played again, because no program was accepted."""
-    kept_from: int | None = None
+    kept_from: Position | None = None
     """That cycle."""
-    canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
+    canaries: dict[str, Count] = Field(default={}, max_length=MAX_KEYS)
     """Known programs that the gate was tried on, and its errors: `good`, `bad`, `false_accepts/STAGE`,
     `false_rejects/STAGE`."""
     valid_per_attempt: Figure | None = None
@@ -160,15 +160,15 @@ class EnvBatchStatus(Document):
     """Vendi score of the accepted programs over their number; decimal, three digits."""
     seconds: Figure | None = None
     """Seconds of work."""
-    tokens: int | None = None
+    tokens: Count | None = None
     """Tokens generated."""
-    endpoint_requests: int | None = None
+    endpoint_requests: Count | None = None
     """Requests to OpenAI-compatible endpoints, failed tries included."""
     endpoint_cost: Figure | None = None
     """Cost of them by the prices of the settings, in their currency; decimal, six digits."""
     storage_uri: Uri | None = None
     """Where programs and verdicts lie, as the pods see it."""
-    job_attempt: int = 0
+    job_attempt: Position = 0
     """Number in the Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
     """Sandbox pods of a stand-alone batch that passed the probe, of a large pool the first twelve by name: pod name →
@@ -179,7 +179,7 @@ class EnvBatchStatus(Document):
     """RFC 3339 time since which the stand-alone batch's pool is larger than its demand."""
     images: Images | None = None
     """Images that the pods of a stand-alone batch were started with; it keeps them until they are given back."""
-    handled_retry: int = 0
+    handled_retry: Position = 0
     """spec.retry that was acted on."""
     started_at: Moment | None = None
     """RFC 3339."""

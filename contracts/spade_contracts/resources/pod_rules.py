@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from spade_contracts.resources import placement, pods, reserved, volumes
+from spade_contracts.resources import placement, pods, reserved, scalars, volumes
 from spade_contracts.resources.rule import Rule
 
 Rules = Mapping[str, tuple[Rule, ...]]
@@ -50,6 +50,12 @@ def _no_device(part: str) -> Rule:
     return Rule(f"!has(self.{part}) || self.{part}.all(k, !k.contains('/'))", pods.DEVICES_IN_SANDBOXES)
 
 
+SIZE_RULE = Rule(
+    f"quantity(string(self)).compareTo(quantity('{scalars.SMALLEST_SIZE}')) >= 0 && "
+    f"quantity(string(self)).compareTo(quantity('{scalars.LARGEST_SIZE}')) <= 0",
+    scalars.SIZE_OUT_OF_BOUNDS,
+)
+"""Of a disk."""
 _SOURCES = ", ".join(f"has(self.{source})" for source in volumes.SOURCES)
 PLACE_RULES: Rules = {
     "priorityClassName": (Rule("!self.startsWith('system-')", pods.SYSTEM_PRIORITY),),
@@ -87,6 +93,7 @@ POD_RULES: Rules = {
             volumes.ALWAYS_READ_ONLY,
         ),
     ),
+    "volumes[].emptyDir.sizeLimit": (SIZE_RULE,),
     "volumes[].secret.secretName": (_refused(reserved.SECRETS),),
 }
 

@@ -14,6 +14,7 @@ from spade_contracts.resources.placement import Affinity, Toleration, TopologySp
 from spade_contracts.resources.scalars import (
     ANNOTATION_KEYS,
     LABEL_KEYS,
+    RESOURCE_NAMES,
     VARIABLES,
     AnnotationKey,
     LabelKey,
@@ -36,9 +37,9 @@ V = TypeVar("V")
 class Resources(Document):
     """Requests and limits of a role's container. What is left out gets the role's default."""
 
-    requests: dict[ResourceName, Quantity] = Field(default={}, max_length=16)
+    requests: dict[ResourceName, Quantity] = Field(default={}, max_length=16, json_schema_extra=RESOURCE_NAMES)
     """Resource name to quantity, such as `cpu: 500m`."""
-    limits: dict[ResourceName, Quantity] = Field(default={}, max_length=16)
+    limits: dict[ResourceName, Quantity] = Field(default={}, max_length=16, json_schema_extra=RESOURCE_NAMES)
     """Resource name to quantity."""
 
 

@@ -166,6 +166,10 @@ class Reason(StrEnum):
     EDITION_DIFFERS = "EditionDiffers"
     """The API server's CustomResourceDefinitions are of another edition than the operator; nothing is done until they
     agree."""
+    STATUS_UNREADABLE = "StatusUnreadable"
+    """Somebody wrote into the status what it cannot hold; nothing is done until that is corrected."""
+    RUN_NOT_FOUND = "RunNotFound"
+    """There is no SpadeRun of the name that spec.run has in this namespace, or it did not make this object."""
     # StorageDeleted
     DELETING = "Deleting"
     """The run's folder in run storage is being emptied, once its pods are gone."""

@@ -6,7 +6,7 @@ from spade_contracts.base import Document
 from spade_contracts.resources.columns import AGE, Column, condition_path
 from spade_contracts.resources.conditions import Condition
 from spade_contracts.resources.reasons import RolloutCondition
-from spade_contracts.resources.scalars import Figure, Moment, ObjectName, Uri
+from spade_contracts.resources.scalars import Count, Figure, Moment, ObjectName, Position, Uri
 
 COLUMNS = (
     Column("Run", ".spec.run"),
@@ -45,15 +45,15 @@ class RolloutJobSpec(Document):
 class RolloutJobStatus(Document):
     """What is."""
 
-    observed_generation: int = 0
+    observed_generation: Count = 0
     """Generation of the spec this status is of."""
-    planned: int | None = None
+    planned: Count | None = None
     """Episodes."""
-    outcomes: dict[str, int] = Field(default={}, max_length=8)
+    outcomes: dict[str, Count] = Field(default={}, max_length=8)
     """Episodes by outcome."""
-    hinted: int | None = None
+    hinted: Count | None = None
     """Hinted episodes among them."""
-    hinted_outcomes: dict[str, int] = Field(default={}, max_length=8)
+    hinted_outcomes: dict[str, Count] = Field(default={}, max_length=8)
     """Those by outcome."""
     learnable_fraction: Figure | None = None
     """Decimal, three digits."""
@@ -63,17 +63,17 @@ class RolloutJobStatus(Document):
     """Mean hint regret, when hinted plays were among them; decimal, three digits."""
     hint_regret_standard_error: Figure | None = None
     """Of that mean over environments; decimal, three digits."""
-    verifier_failures: dict[str, int] = Field(default={}, max_length=32)
+    verifier_failures: dict[str, Count] = Field(default={}, max_length=32)
     """By reason."""
-    prefix_checks: dict[str, int] = Field(default={}, max_length=8)
+    prefix_checks: dict[str, Count] = Field(default={}, max_length=8)
     """Episodes by how the chat template's rendering compares with the tokens that are trained."""
-    tokens: int | None = None
+    tokens: Count | None = None
     """Tokens generated."""
     seconds: Figure | None = None
     """Seconds of work."""
     storage_uri: Uri | None = None
     """Where the episodes lie."""
-    job_attempt: int = 0
+    job_attempt: Position = 0
     """Number in the Job's name."""
     started_at: Moment | None = None
     """RFC 3339."""

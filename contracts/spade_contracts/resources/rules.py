@@ -15,10 +15,10 @@ from spade_contracts.config.method import Profile
 from spade_contracts.config.profile import corrected_defaults, paper_defaults
 from spade_contracts.config.skills import known_skills
 from spade_contracts.config.switches import LogProbTemperature
-from spade_contracts.config.verification import OptionalStage
+from spade_contracts.config.verification import JudgeSource, OptionalStage
 from spade_contracts.labels import BATCH_FAMILY_SUFFIX
 from spade_contracts.resources import colocation
-from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, below
+from spade_contracts.resources.pod_rules import POD_RULES, SANDBOX_POD_RULES, SIZE_RULE, below
 from spade_contracts.resources.rule import Rule
 from spade_contracts.resources.run_parts import ENGINE_ARGS, MAX_RUN_NAME, PACKAGES
 
@@ -175,6 +175,10 @@ def _immutable(kind: str) -> Rule:
     return Rule("self == oldSelf", f"the spec of a {kind} cannot change: make a new one")
 
 
+def _size(field: str) -> Rule:
+    return Rule(SIZE_RULE.rule, f"spec.storage.{field}: {SIZE_RULE.message}")
+
+
 _MIN_MAX_PODS = Rule(
     "!has(self.minPods) || !has(self.maxPods) || self.minPods <= self.maxPods",
     "spec.sandbox.minPods is more than maxPods: lower minPods or raise maxPods",
@@ -227,9 +231,10 @@ DESIGNER_RULES: Mapping[str, tuple[Rule, ...]] = {
     "spec.environments.hints": (_endpoint_needs_url("mode", HintMode.ENDPOINT, "spec.environments.hints"),),
     "spec.environments.verification": (
         Rule(
-            f"!has(self.stages) || !('{OptionalStage.JUDGE}' in self.stages) || {_written('judge.url')}",
+            f"!has(self.stages) || !('{OptionalStage.JUDGE}' in self.stages) || (has(self.judge) && "
+            f"has(self.judge.source) && self.judge.source == '{JudgeSource.POLICY}') || {_written('judge.url')}",
             "spec.environments.verification.stages holds Judge, which needs judge.url: write the base URL of an "
-            "OpenAI-compatible endpoint, or remove Judge",
+            "OpenAI-compatible endpoint, or judge.source: Policy, or remove Judge",
         ),
     ),
 }
@@ -302,6 +307,8 @@ SPADE_RUN_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
     ),
     **DESIGNER_RULES,
+    "spec.storage.size": (_size("size"),),
+    "spec.storage.stagingSize": (_size("stagingSize"),),
     "spec.environments.skills": (
         Rule("self.all(s, self.exists_one(t, t == s))", "spec.environments.skills names a skill twice: name each once"),
     ),

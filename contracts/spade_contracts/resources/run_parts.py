@@ -22,7 +22,7 @@ from spade_contracts.config import (
 from spade_contracts.config.partial import partial
 from spade_contracts.resources.pods import PodSettings, SandboxPodSettings, without_devices
 from spade_contracts.resources.s3 import S3Storage
-from spade_contracts.resources.scalars import NAMES_MESSAGE, ObjectName, Quantity
+from spade_contracts.resources.scalars import NAMES_MESSAGE, Count, ObjectName, Size
 
 MAX_RUN_NAME = 40
 """Leaves room in 63 characters for the longest child: `-r100000-play-a10` and a pod's index."""
@@ -242,7 +242,7 @@ class StorageSpec(Document):
 
     claim_name: ObjectName | None = None
     """An existing PersistentVolumeClaim of the namespace; left out, one is made and kept."""
-    size: Quantity = "10Gi"
+    size: Size = "10Gi"
     """Size of the claim that is made."""
     storage_class_name: ObjectName | None = None
     """Its class; left out, the cluster's default."""
@@ -250,7 +250,7 @@ class StorageSpec(Document):
     """ReadWriteMany lets a run's pods spread over nodes; ReadWriteOnce keeps them on one, and any class offers it."""
     s3: S3Storage | None = None
     """A bucket in place of a claim; size, class and access mode then mean nothing."""
-    staging_size: Quantity = "20Gi"
+    staging_size: Size = "20Gi"
     """With s3, room in each pod for copies of policies and checkpoints, as ephemeral storage: a learner's must hold
     policy 0, one more policy and one checkpoint, an engine's two policies. May change while suspended or failed."""
     on_delete: OnDelete = OnDelete.RETAIN
@@ -319,9 +319,9 @@ Word = Annotated[str, StringConstraints(max_length=32)]
 class Restarts(Document):
     """Restarts of one role: since progress (what the budget counts) and ever."""
 
-    since_progress: int = 0
+    since_progress: Count = 0
     """Since the last rollout was completed, or the batch was taken up by a retry."""
-    total: int = 0
+    total: Count = 0
     """Ever, with those that no budget pays for: preempted, drained, of a lost node."""
     last_cause: Word | None = None
     """Cause of the learner's latest loss since progress; see docs/failures.md."""

@@ -33,7 +33,7 @@ from spade_contracts.resources.run_parts import (
     SwitchesPatch,
     WorkersSpec,
 )
-from spade_contracts.resources.scalars import Figure, Moment, QueueName, Uri
+from spade_contracts.resources.scalars import Count, Figure, Moment, Position, QueueName, Uri
 
 COLUMNS = (
     Column("Phase", ".status.phase", description="What the run is at; conditions carry the truth"),
@@ -142,13 +142,13 @@ class SpadeRunSpec(Document):
 class RolloutFigures(Document):
     """What one rollout came to; the latest few are kept in status."""
 
-    rollout: int
+    rollout: Position
     """Which."""
-    cycle: int
+    cycle: Position
     """Its cycle."""
-    environments: int
+    environments: Count
     """Environments that its cycle has had by then, those that are played no more too."""
-    outcomes: dict[str, int] = Field(max_length=8)
+    outcomes: dict[str, Count] = Field(max_length=8)
     """Episodes by outcome."""
     learnable_fraction: Figure | None = None
     """Decimal, three digits."""
@@ -169,7 +169,7 @@ class LearnableBaseline(Document):
 
     mean: Figure
     """Decimal, three digits; later rollouts weigh more once there are many."""
-    rollouts: int
+    rollouts: Count
     """How many it is of."""
 
 
@@ -178,13 +178,13 @@ class SpadeRunStatus(Document):
 
     phase: Phase = Phase.PENDING
     """For people."""
-    observed_generation: int = 0
+    observed_generation: Count = 0
     """Generation of the spec this status is of."""
-    rollout: int = 0
+    rollout: Position = 0
     """Rollout in work; spec.rollouts when complete, or more if kept storage held more."""
-    cycle: int = 0
+    cycle: Position = 0
     """Cycle in work."""
-    policy_version: int | None = None
+    policy_version: Position | None = None
     """Version that all engines were proven at last."""
     learnable_fraction: Figure | None = None
     """Of the latest rollout; decimal, three digits."""
@@ -200,26 +200,26 @@ class SpadeRunStatus(Document):
     """Of that mean over environments; decimal, three digits. Absent where it is not known."""
     doing: str = Field(default="", max_length=256)
     """What is happening now, in words."""
-    verifier_failures: dict[str, int] = Field(default={}, max_length=32)
+    verifier_failures: dict[str, Count] = Field(default={}, max_length=32)
     """Counts by reason, over the run."""
-    episodes: dict[str, int] = Field(default={}, max_length=16)
+    episodes: dict[str, Count] = Field(default={}, max_length=16)
     """Counts by `outcome` and `outcome/hinted`, over the run."""
-    prefix_checks: dict[str, int] = Field(default={}, max_length=8)
+    prefix_checks: dict[str, Count] = Field(default={}, max_length=8)
     """Episodes by how the chat template's rendering compares with the tokens that are trained, over the run."""
-    environments: dict[str, int] = Field(default={}, max_length=256)
+    environments: dict[str, Count] = Field(default={}, max_length=256)
     """Designer attempts by `accepted` or `stage/reason`, over the run."""
-    canaries: dict[str, int] = Field(default={}, max_length=MAX_KEYS)
+    canaries: dict[str, Count] = Field(default={}, max_length=MAX_KEYS)
     """Known programs that the gate was tried on, and its errors, over the run: `good`, `bad`, `false_accepts/STAGE`,
     `false_rejects/STAGE`."""
-    kept_cycles: int = 0
+    kept_cycles: Count = 0
     """Cycles that played the environments of an earlier one again, because no program was accepted."""
-    endpoint_requests: int = 0
+    endpoint_requests: Count = 0
     """Requests of finished cycles to endpoints that design or write hints, failed tries included."""
     endpoint_cost: Figure | None = None
     """Cost of them by the prices of the settings, in their currency; decimal, six digits. Absent before any."""
-    corpus: dict[str, int] = Field(default={}, max_length=16)
+    corpus: dict[str, Count] = Field(default={}, max_length=16)
     """Rows of the corpus: `documents`, and those left out by reason."""
-    proofs: dict[str, int] = Field(default={}, max_length=8)
+    proofs: dict[str, Count] = Field(default={}, max_length=8)
     """Weight proofs by result, over the run."""
     rollouts: tuple[RolloutFigures, ...] = Field(default=(), max_length=8)
     """The latest rollouts."""
@@ -227,16 +227,16 @@ class SpadeRunStatus(Document):
     """Stage of the rollout in work → RFC 3339 time it started or ended."""
     restarts: dict[str, Restarts] = Field(default={}, max_length=8)
     """By role."""
-    learner_attempt: int = 0
+    learner_attempt: Position = 0
     """Number in the learner Job's name."""
     admitted: dict[str, BootId] = Field(default={}, max_length=1000)
     """Sandbox pods that passed the probe, of a large pool the first twelve by name: pod name → boot id."""
-    engine_restarts_seen: dict[str, int] = Field(default={}, max_length=1000)
+    engine_restarts_seen: dict[str, Count] = Field(default={}, max_length=1000)
     """Engine pods that were counted, of many the twelve that were restarted most: pod name → restarts of its container
     that the budget has seen."""
     quiet_since: Moment | None = None
     """RFC 3339 time since which the pool is larger than its demand."""
-    handled_retry: int = 0
+    handled_retry: Position = 0
     """spec.retry that was acted on."""
     images: Images | None = None
     """Images that its pods were started with last. The run keeps them until its pods are given back, whatever images

@@ -6,7 +6,7 @@ from pydantic import StringConstraints, field_validator, model_validator
 
 from spade_contracts.base import Document
 from spade_contracts.resources import reserved
-from spade_contracts.resources.scalars import ObjectName, Quantity
+from spade_contracts.resources.scalars import ObjectName, Size
 
 MOUNT_PATTERN = r"^/mnt(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$"
 """One tree of our choice: a list of all paths that the images use would never be complete."""
@@ -27,7 +27,7 @@ class ClaimSource(Document):
 class ScratchSource(Document):
     """An empty folder that goes with the pod."""
 
-    size_limit: Quantity
+    size_limit: Size
     """More than this, and the pod is evicted. Counts as ephemeral storage."""
 
 

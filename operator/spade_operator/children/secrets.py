@@ -18,6 +18,8 @@ CHECKS: dict[Role, tuple[Door, ...]] = {
     Role.ENGINE: (Door.ENGINE_DATA, Door.ENGINE_CONTROL),
     Role.LEARNER: (Door.LEARNER_CONTROL,),
 }
+TYPE = "spade.dev/tokens"
+"""No Secret of others has it, so none is ever written over: the API server lets nobody change a Secret's type."""
 ROLES = tuple(role for role in Role if role in PRESENTS or role in CHECKS)
 """Roles that have a Secret."""
 
@@ -42,5 +44,5 @@ def _secret(owner: Owner, site: Site, role: Role) -> Manifest:
         owner,
         labels=run_labels(owner, role),
         parent=owner.parent,
-        body={"type": "Opaque", "data": data},
+        body={"type": TYPE, "data": data},
     )

@@ -30,6 +30,7 @@ from spade_operator.reconcile.drift import (
 )
 from spade_operator.reconcile.events import News, news
 from spade_operator.reconcile.marks import marked
+from spade_operator.reconcile.namesakes import apply_to_ours, is_ours, refused
 from spade_operator.reconcile.steps import (
     Action,
     Admit,
@@ -136,7 +137,7 @@ async def _apply(hands: Hands, manifest: Object) -> None:
     known, applied, before = hands.facts.child(*place), hands.facts.applied(*place), hands.facts.repairs(*place)
     if is_repair(known, applied, manifest) and not may_repair(before, hands.clock()):
         return
-    answer = await hands.kube.apply(manifest)
+    answer = await apply_to_ours(hands.kube, hands.facts, manifest, known)
     record, stamp = _learn(hands, manifest, answer), stamp_of(answer)
     what = drift(known, applied, manifest, record.meta, stamp)
     hands.facts.set_applied(record, meta["annotations"][HASH_ANNOTATION], stamp)
@@ -160,8 +161,7 @@ def _report(hands: Hands, manifest: Object, record: Record, what: Drift, stamp: 
 async def _create(hands: Hands, manifest: Object) -> None:
     """An object of the name that exists already is looked at by the next pass, and never changed by this one.
 
-    Raises Refused if it is of no or another family: a pass would not see it and try for ever. The label alone makes
-    nothing a child, because anybody may set it. A claim may be anybody's.
+    Raises Refused if it is of no or another family: a pass would not see it and try for ever. A claim may be anybody's.
     """
     try:
         answer = await hands.kube.create(manifest)
@@ -169,11 +169,8 @@ async def _create(hands: Hands, manifest: Object) -> None:
         kind, meta = manifest["kind"], manifest["metadata"]
         answer = await hands.kube.get(kind, meta["namespace"], meta["name"])
         there = hands.facts.read(Kind(kind), answer).meta
-        if kind != Kind.CLAIM and (there.run != meta["labels"][RUN] or not there.run_uid):
-            what = (
-                f"{kind} {meta['namespace']}/{meta['name']} is there already and of another family; rename or remove it"
-            )
-            raise Refused(error.doing, error.code, what) from error
+        if kind != Kind.CLAIM and not is_ours(there, manifest):
+            raise refused(manifest, error.doing) from error
     _learn(hands, manifest, answer)
 
 
@@ -297,7 +294,7 @@ async def write_status(
     hands.tell(news(record, status.conditions, written.meta))
 
 
-async def write_condition(hands: Hands, record: RunRecord | BatchRecord, condition: Condition) -> None:
+async def write_condition(hands: Hands, record: RunRecord | BatchRecord | RolloutRecord, condition: Condition) -> None:
     """Set one condition of an object and leave the rest of its status as the API server has it, fields that are not
     known here included. An object that is gone is no error; raises Conflict if it changes meanwhile.
     """

@@ -11,6 +11,7 @@ from spade_contracts.labels import Role
 from spade_contracts.resources import Reason
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import LogKey
+from spade_operator.making import MAKING_SECONDS, making_seconds
 from spade_operator.parts import engine_part
 from spade_operator.reconcile.failure_rules import LASTING_SECONDS, FailureCause, Rule, rule, weight
 from spade_operator.reconcile.forbidden import explained, forbidden_reason, quota_against
@@ -256,6 +257,12 @@ def trouble(pod: PodRecord, now: datetime) -> tuple[Reason, str] | None:
             return Reason.INVALID_CONFIGURATION, f"{said}. {help_with}{_lasting(pod, now)}"
         if container.waiting_reason == "CrashLoopBackOff":
             return Reason.RESTARTING, f"{where} ended with exit code {container.last_exit_code} and is started again"
+    if making_seconds(pod, now) >= MAKING_SECONDS:
+        look = f"kubectl -n {pod.meta.namespace} describe pod {pod.meta.name}"
+        return Reason.WAITING, (
+            f"pod {pod.meta.name} has a node ({pod.node}) and no container yet: its image is still being pulled, or a "
+            f"Secret, ConfigMap or volume that it mounts is missing (FailedMount). Look with: {look}"
+        )
     return None
 
 
@@ -290,9 +297,14 @@ def without_pod(
         return None
     look = f"kubectl -n {job.meta.namespace} describe job {job.meta.name}"
     against = quota_against(seen, job.meta.role) if job.meta.role is not None else ""
+    helped = (
+        f"Once the cause is gone, Kubernetes tries again by itself, after minutes at the latest; at once with: "
+        f"kubectl -n {job.meta.namespace} delete job {job.meta.name}"
+    )
     if against:
-        return Reason.QUOTA_EXCEEDED, f"Job {job.meta.name} gets no pod: {against}. Raise it, or free some."
-    return Reason.NO_POD, f"Job {job.meta.name} gets no pod; a quota or an admission rule? Look with: {look}"
+        return Reason.QUOTA_EXCEEDED, f"Job {job.meta.name} gets no pod: {against}. Raise it, or free some. {helped}"
+    text = f"Job {job.meta.name} gets no pod; a quota, a LimitRange or an admission rule? Look with: {look}. {helped}"
+    return Reason.NO_POD, text
 
 
 def without_replicas(deployment: DeploymentRecord | None) -> tuple[Reason, str] | None:

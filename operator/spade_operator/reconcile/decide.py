@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spade_contracts.resources import Reason, SpadeRunStatus
+from spade_operator.making import told_after
 from spade_operator.reconcile.accept import accept
 from spade_operator.reconcile.causes import trouble
 from spade_operator.reconcile.cleanup import hold_storage
@@ -62,6 +63,8 @@ def decide(seen: Observed, now: datetime) -> Decision:
     """Ask the policies in order, up to the first that blocks, and join their answers."""
     steps = tuple(_until_blocked(seen, now))
     wakes = [step.wake_after_seconds for step in steps if step.wake_after_seconds is not None]
+    making = told_after(seen.pods, now)
+    wakes += [making] if making is not None else []
     status = joined(seen.status, steps, seen.run.meta.generation, now)
     return Decision(
         actions=tuple(action for step in steps for action in step.actions),

@@ -4,7 +4,7 @@ import logging
 import time
 from dataclasses import dataclass
 
-from spade_contracts.resources import EnvBatchStatus, RolloutJobStatus
+from spade_contracts.resources import Condition, EnvBatchStatus, RolloutJobStatus
 from spade_operator.keys import Key, child_keys, is_finished, run_key
 from spade_operator.kube import Conflict, NamespaceEnding, NotFound, Refused
 from spade_operator.metrics import Telemetry
@@ -13,7 +13,7 @@ from spade_operator.reconcile.act import Hands, act, write_condition, write_stat
 from spade_operator.reconcile.cleanup import cleanup
 from spade_operator.reconcile.decide import decide
 from spade_operator.reconcile.env_batch import decide_batch
-from spade_operator.reconcile.held import held
+from spade_operator.reconcile.held import held, unread, without_run
 from spade_operator.reconcile.observe import Observed, observe, observe_pool
 from spade_operator.reconcile.pool import decide_pool
 from spade_operator.reconcile.refusals import run_refused, unit_refused
@@ -21,7 +21,7 @@ from spade_operator.reconcile.release import COMPUTE, releases
 from spade_operator.reconcile.rollout_job import decide_rollout
 from spade_operator.reconcile.status import joined
 from spade_operator.reconcile.steps import Action, HoldStorage
-from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
+from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord, RunRecord
 
 CONFLICT_SECONDS = 0.05
 GONE_AGAIN_SECONDS = 2.0
@@ -102,6 +102,8 @@ async def _run(shop: Shop, key: Key) -> Outcome:
         return Outcome(await _cleaned(shop, seen))
     if seen is None or seen.run.meta.deleting:
         return Outcome(await _gone(shop, key))
+    if seen.run.unreadable:
+        return await _say(shop, seen.run, unread(seen.run, hands.clock()))
     decision = decide(seen, hands.clock())
     try:
         await act(hands, decision.actions)
@@ -140,6 +142,8 @@ async def _pool(shop: Shop, key: Key) -> Outcome:
     seen = observe_pool(hands.facts, hands.site, key.namespace, key.name, hands.renderings)
     if seen is None or seen.head.meta.deleting:
         return Outcome(await _gone(shop, key))
+    if seen.head.unreadable:
+        return await _say(shop, seen.head, unread(seen.head, hands.clock()))
     actions, status, wake = decide_pool(seen, hands.clock())
     news = await _finish(shop, seen.head, actions, status)
     if news:
@@ -177,10 +181,15 @@ async def _held(shop: Shop, key: Key) -> float | None:
         return None
     if record is None or record.meta.deleting:
         return await _gone(shop, key)
-    condition = held(record, hands.facts.strange_definitions, hands.clock())
-    if condition is not None:
-        await write_condition(hands, record, condition)
+    await _say(shop, record, held(record, hands.facts.strange_definitions, hands.clock()))
     return None
+
+
+async def _say(shop: Shop, record: RunRecord | BatchRecord | RolloutRecord, condition: Condition | None) -> Outcome:
+    """Write the one condition of an object for which nothing may be done, unless it stands already."""
+    if condition is not None:
+        await write_condition(shop.hands, record, condition)
+    return Outcome(idle=condition is None)
 
 
 async def _ending(shop: Shop, key: Key) -> None:
@@ -204,9 +213,14 @@ async def _child(shop: Shop, key: Key) -> Outcome:
     if isinstance(known, BatchRecord | RolloutRecord) and is_finished(known):
         return Outcome(idle=True)
     seen = observe(hands.facts, hands.site, key.namespace, key.run, hands.renderings)
-    if seen is None or seen.run.problem:
+    if isinstance(known, BatchRecord | RolloutRecord) and not (known.meta.owner_uid or known.meta.deleting):
+        # The operator makes none without an owner, which the API server lets no unit outlive.
+        return await _say(shop, known, without_run(known, there=seen is not None, now=hands.clock()))
+    if seen is None or seen.run.problem or seen.run.unreadable:
         return Outcome(idle=True)
     record = next((child for child in seen.units if child.meta.name == key.name), None)
+    if record is not None and record.unreadable:
+        return await _say(shop, record, unread(record, hands.clock()))
     match record:
         case BatchRecord():
             actions, status, wake = decide_batch(seen, record, hands.clock())

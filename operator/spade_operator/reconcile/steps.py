@@ -20,7 +20,7 @@ class Create:
 
 @dataclass(frozen=True)
 class Apply:
-    """Server-side apply."""
+    """Server-side apply to the family's child of that name, made if there is none; never to an object of others."""
 
     manifest: Manifest
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from spade_contracts.labels import Role
 from spade_contracts.resources import Condition, ConditionStatus, Reason, RolloutCondition, RunCondition
 from spade_operator.children.manifests import Manifest
+from spade_operator.making import told_after
 from spade_operator.reconcile.causes import (
     WITHOUT_POD_SECONDS,
     cause_of,
@@ -144,7 +145,7 @@ def advance(  # noqa: PLR0911  # one return for each state of the Job
         stuck=first_trouble((pod for pod in pods if pod.live), now) or without_pod(seen, job, pods, now),
         settled=_settled(pods, now),
         # No event comes of a pod that is not made.
-        wake_after_seconds=None if pods else WITHOUT_POD_SECONDS,
+        wake_after_seconds=told_after(pods, now) if pods else WITHOUT_POD_SECONDS,
     )
 
 

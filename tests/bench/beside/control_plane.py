@@ -22,6 +22,8 @@ CONTROLLERS = ("deployment-controller", "replicaset-controller", "job-controller
 PROGRAMS = {"etcd": "go.etcd.io/etcd/server/v3", "kwok": "sigs.k8s.io/kwok/cmd/kwok"}
 """kwok's watches need an etcd of version 3.6, which distributions do not have yet."""
 QPS = ("--kube-api-qps=1000", "--kube-api-burst=2000")
+Processes = Mapping[str, subprocess.Popen[bytes]]
+"""By the name of their log."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class ControlPlane:
 
     server: ApiServer
     folder: Path
+    processes: Processes
+    """What runs beside the API server, by name."""
 
     @property
     def go_file(self) -> Path:
@@ -77,6 +81,13 @@ def running(
         stop(process)
 
 
+def require_all(processes: Processes) -> None:
+    """Raises RuntimeError when one of them has ended."""
+    for name, process in processes.items():
+        if process.poll() is not None:
+            raise RuntimeError(f"the process {name} ended with {process.returncode}")
+
+
 @contextlib.contextmanager
 def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
     """All of it, with so many nodes that take every pod."""
@@ -88,15 +99,15 @@ def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
         manager = program("kube-controller-manager", server.binaries)
         scheduler = program("kube-scheduler", server.binaries)
         managing, scheduling = (f"--secure-port={port}" for port in free_ports(2))
-        stack.enter_context(
-            running("controllers", [manager, *common, managing, f"--controllers={','.join(CONTROLLERS)}"], folder)
-        )
-        stack.enter_context(running("scheduler", [scheduler, *common, scheduling], folder))
-        pretend: list[str | Path] = [
+        commands: dict[str, list[str | Path]] = {
+            "controllers": [manager, *common, managing, f"--controllers={','.join(CONTROLLERS)}"],
+            "scheduler": [scheduler, *common, scheduling],
+        }
+        commands["kwok"] = [
             programs / "kwok", f"--kubeconfig={server.kubeconfig}", f"--config={KWOK / 'stages.yaml'}",
             "--manage-all-nodes=true", f"--cidr={PODS_CIDR}", "--node-ip=127.0.0.1", "--node-lease-duration-seconds=0",
         ]  # fmt: skip
-        stack.enter_context(running("kwok", pretend, folder))
+        processes = {name: stack.enter_context(running(name, command, folder)) for name, command in commands.items()}
         made = server.apply(
             *({"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{n}"}} for n in range(nodes))
         )
@@ -104,4 +115,4 @@ def control_plane(folder: Path, nodes: int) -> Iterator[ControlPlane]:
             raise RuntimeError(f"nodes cannot be made: {made.stderr}")
         # Admission marks new nodes as not ready, and the controller that takes the mark away is not here.
         server.kubectl("taint", "nodes", "--all", "node.kubernetes.io/not-ready-")
-        yield ControlPlane(server, folder)
+        yield ControlPlane(server, folder, processes)

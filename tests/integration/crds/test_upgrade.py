@@ -39,7 +39,16 @@ def old(kind: str, name: str, spec: Object) -> Object:
 
 OLD = (
     old("SpadeRun", "plain", PLAIN),
-    old("SpadeRun", ODD, {**PLAIN, "storage": {"claimName": "Old_Claim"}, "engine": {"args": ODD_ARGS}}),
+    old(
+        "SpadeRun",
+        ODD,
+        {
+            **PLAIN,
+            "storage": {"claimName": "Old_Claim", "size": "0"},
+            "engine": {"args": ODD_ARGS},
+            "workers": {"pod": {"resources": {"requests": {"foo": "1"}}, "nodeSelector": {"k" * 64: "x"}}},
+        },
+    ),
     old("EnvBatch", "plain-c0000", {"run": "plain", "cycle": 0, "policyVersion": 0, "workers": 1}),
     old("RolloutJob", "plain-r0000", {"run": "plain", "rollout": 0, "cycle": 0, "policyVersion": 0, "workers": 1}),
 )

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from spade_cli import main
 from spade_cli.interrupts import SIGNALS, run_until_signal
 
 
@@ -40,3 +41,16 @@ def test_errors_of_the_work_come_through() -> None:
 
     with pytest.raises(ValueError, match="a bug"):
         run_until_signal(work())
+
+
+def test_interrupt_outside_of_a_command_ends_with_130_and_no_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")

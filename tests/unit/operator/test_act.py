@@ -49,7 +49,7 @@ class Server:
     async def create(self, manifest: Object) -> Object:
         return await self._write("create", manifest)
 
-    async def apply(self, manifest: Object) -> Object:
+    async def apply(self, manifest: Object, *, uid: str | None = None) -> Object:
         return await self._write("apply", manifest)
 
     async def update(self, manifest: Object, *, part: str = "") -> Object:
@@ -246,9 +246,9 @@ async def test_size_of_a_pool_is_promised_to_nobody_else_while_it_is_written() -
     seen: list[int] = []
 
     class Asking(Server):
-        async def apply(self, manifest: Object) -> Object:
+        async def apply(self, manifest: Object, *, uid: str | None = None) -> Object:
             seen.append(known.facts.sandboxes_beside("default", "another"))
-            return await super().apply(manifest)
+            return await super().apply(manifest, uid=uid)
 
     known = hands(Asking())
     known.facts.put(p.run_record())

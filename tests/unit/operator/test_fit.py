@@ -93,7 +93,7 @@ def largest_batch() -> EnvBatchStatus:
         observed_generation=MANY, doing="d" * 256, requested=MANY, attempts=MANY, accepted=MANY, rejected=VERDICTS,
         canaries=CANARIES, valid_per_attempt="0.333", mutation_scores=scores, diversity="0.333", seconds="1234567.8",
         tokens=MANY**2, endpoint_requests=MANY, endpoint_cost="1234567.123456",
-        storage_uri=URI, job_attempt=MANY, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
+        storage_uri=URI, job_attempt=99_999, admitted=ADMITTED, restarts=RESTARTS, quiet_since=TIME,
         handled_retry=1000, started_at=TIME, finished_at=TIME, conditions=conditions(BatchCondition), images=IMAGES,
     )  # fmt: skip
 
@@ -104,7 +104,7 @@ def largest_plays() -> RolloutJobStatus:
         observed_generation=MANY, planned=MANY, outcomes=outcomes, hinted=MANY, hinted_outcomes=outcomes,
         learnable_fraction="0.333", mean_return="-0.333", hint_regret="-0.333", seconds="1234567.8", tokens=MANY**2,
         hint_regret_standard_error="0.333", prefix_checks={str(check): MANY for check in PrefixCheck},
-        verifier_failures={str(reason): MANY for reason in VerifierFailure}, storage_uri=URI, job_attempt=MANY,
+        verifier_failures={str(reason): MANY for reason in VerifierFailure}, storage_uri=URI, job_attempt=99_999,
         started_at=TIME, finished_at=TIME,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Every call ends: with its answer, or with an error of ours that says what was refused; each attempt is counted."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from spade_operator.records import Kind
 
 @asynccontextmanager
 async def served(
-    *answers: web.Response, seconds: float = 20.0
+    *answers: web.Response, seconds: float = 20.0, bodies: list[bytes] | None = None
 ) -> AsyncIterator[tuple[Kube, list[web.BaseRequest], Counter[str]]]:
     """An API server that gives these answers in turn, and then the last one for ever."""
     requests: list[web.BaseRequest] = []
@@ -24,8 +25,10 @@ async def served(
     waiting = list(answers)
 
     async def answer(request: web.BaseRequest) -> web.Response:
-        await request.read()
+        body = await request.read()
         requests.append(request)
+        if bodies is not None:
+            bodies.append(body)
         given = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         return web.Response(status=given.status, body=given.body, headers=given.headers)
 
@@ -114,6 +117,33 @@ async def test_apply_is_forced_under_our_field_manager() -> None:
     assert request.headers["Content-Type"] == "application/apply-patch+yaml"
     assert dict(request.rel_url.query) == {"fieldManager": "spade-operator", "force": "true"}
     assert request.headers["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(("uid", "only"), [("u-1", {"uid": "u-1"}), ("", {"resourceVersion": "1"}), (None, {})])
+async def test_apply_names_the_object_that_it_is_for_or_that_there_is_none(
+    uid: str | None, only: dict[str, str]
+) -> None:
+    meta = {"name": "s", "namespace": "ns"}
+    bodies: list[bytes] = []
+    async with served(reply(200), bodies=bodies) as (kube, _, _):
+        await kube.apply({"apiVersion": "v1", "kind": "Service", "metadata": meta}, uid=uid)
+    assert json.loads(bodies[0])["metadata"] == meta | only
+
+
+async def test_object_with_another_uid_is_a_conflict() -> None:
+    answer = {"message": "is invalid", "details": {"causes": [{"field": "metadata.uid"}]}}
+    async with served(reply(422, json.dumps(answer))) as (kube, _, _):
+        with pytest.raises(Conflict):
+            await kube.apply({"kind": "Service", "metadata": {"name": "s", "namespace": "ns"}}, uid="u-1")
+
+
+async def test_object_is_found_by_its_name_in_a_list() -> None:
+    listed = '{"items": [{"metadata": {"name": "s"}}], "metadata": {}}'
+    async with served(reply(200, listed), reply(200, '{"items": null, "metadata": {}}')) as (kube, requests, _):
+        assert await kube.find(Kind.SERVICE, "ns", "s") == {"metadata": {"name": "s"}}
+        assert await kube.find(Kind.SERVICE, "ns", "s", metadata_only=True) is None
+    assert [request.rel_url.query["fieldSelector"] for request in requests] == ["metadata.name=s"] * 2
+    assert "PartialObjectMetadataList" in requests[1].headers["Accept"]
 
 
 async def test_delete_names_the_uid_and_what_is_gone_already_is_no_error() -> None:
