@@ -63,10 +63,10 @@ clean-cluster: ## Stop and remove all that was started; with PURGE=1 also binari
 
 ## Every day
 unit: install ## Pure tests (five minutes)
-	$(BIN)/python -m pytest tests/unit --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest tests/unit --numprocesses 2
 
 test: install images ## What CI runs: unit, integration, component, e2e, in three processes (30 minutes warm); PROCESSES=N for others
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --no-loadscope-reorder
 
 slow: install ## What is too large for CI: many more random examples
 	$(BIN)/python -m pytest -m slow

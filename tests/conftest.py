@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parent
 ONE_CLUSTER = ("e2e", "component/cluster")
@@ -26,19 +27,34 @@ def _torch_is_left_as_it_was() -> Iterator[None]:
         assert torch.get_default_dtype() is torch.float32, "a test left torch with another default dtype"
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in its own
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class GroupScheduling(LoadScopeScheduling):
     """`make test` runs files side by side (pytest-xdist): tests of a group stay in one process, in their order."""
-    folders = {item: item.path.relative_to(ROOT).parent.as_posix() for item in items}
-    items.sort(key=lambda item: next(place for place, name in enumerate(ORDER) if _within(folders[item], name)))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item, folders[item])))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(Path(nodeid.partition("::")[0]))
 
 
-def _group(item: pytest.Item, folder: str) -> str:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupScheduling:
+    """The scheduler of `make test`, whatever `--dist` says."""
+    return GroupScheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is long begins first."""
+    items.sort(key=lambda item: next(place for place, name in enumerate(ORDER) if _within(folder_of(item.path), name)))
+
+
+def group_of(file: Path) -> str:
+    """What a test file may not run beside: the others of its group."""
+    folder = folder_of(ROOT.parent / file)
     if any(_within(folder, name) for name in ONE_CLUSTER):
         return "cluster"
-    return folder if folder == ONE_ENGINE else item.path.relative_to(ROOT).as_posix()
+    return folder if folder == ONE_ENGINE else file.as_posix()
+
+
+def folder_of(file: Path) -> str:
+    """As in ORDER."""
+    return file.relative_to(ROOT).parent.as_posix()
 
 
 def _within(folder: str, name: str) -> bool:
