@@ -271,8 +271,9 @@ class Kube:
         steps = [root, *(["namespaces", quote(namespace)] if namespace else []), plural]
         steps += [quote(step) for step in (name, part) if step]
         method = {"list": "GET", "get": "GET", "create": "POST", "update": "PUT", "delete": "DELETE"}.get(verb, "PATCH")
+        named = name or (body or {}).get("metadata", {}).get("name", "")
         return await self._request(
-            f"{verb} {kind} {namespace}/{name}{'/' + part if part else ''}", verb, plural, method,
+            f"{verb} {kind} {namespace}/{named}{'/' + part if part else ''}", verb, plural, method,
             "/".join([self._connection.server, *steps]), query=query, body=body, content=content, accept=accept,
             text=text, attempts=attempts, seconds=seconds,
         )  # fmt: skip

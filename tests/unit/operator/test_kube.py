@@ -70,6 +70,12 @@ async def test_refusals_are_told_apart_and_not_repeated(status: int, error: type
     assert len(requests) == 1
 
 
+async def test_refused_creation_names_the_object() -> None:
+    async with served(reply(422)) as (kube, _, _):
+        with pytest.raises(Refused, match=r"create Job team/job: "):
+            await kube.create({"kind": Kind.JOB, "metadata": {"name": "job", "namespace": "team"}})
+
+
 async def test_overload_and_server_errors_are_tried_again_and_counted() -> None:
     async with served(reply(503), reply(429), reply(200, '{"metadata": {}}')) as (kube, _, calls):
         assert await kube.get(Kind.POD, "ns", "name") == {"metadata": {}}
