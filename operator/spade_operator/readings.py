@@ -4,7 +4,6 @@ What is remembered is used only for content that is equal to the one that it was
 (Python takes 1 and true for equal; a field cannot change between them, because the definitions fix its type.)
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.resources import SpadeRunSpec
 from spade_contracts.wrong_input import below, wrong_input
 from spade_operator.containers import Raw
+from spade_operator.remembered import Remembered
 
 REMEMBERED = 16_384
 """Parts of objects, the latest used."""
@@ -36,18 +36,11 @@ class Readings:
     """What the parts of objects were read as last. Contents must be JSON that nobody changes."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
-        self._remembered = remembered
-        self._known: OrderedDict[tuple[str, str], tuple[Raw, Any]] = OrderedDict()
+        self._known: Remembered[tuple[str, str], Raw, Any] = Remembered(remembered)
 
     def read(self, uid: str, part: str, content: Raw, make: Callable[[Raw], Made]) -> Made:
         """What `make`, always the same for a part, makes of this content of an object's part."""
-        known = self._known.pop((uid, part), None)
-        if known is None or known[0] != content:
-            known = content, make(content)
-        self._known[uid, part] = known
-        while len(self._known) > self._remembered:
-            self._known.popitem(last=False)
-        made: Made = known[1]
+        made: Made = self._known.made((uid, part), content, lambda: make(content))
         return made
 
 

@@ -5,13 +5,13 @@ its inputs are equal to those of then. Nothing else decides that: no time, no ve
 themselves are not kept; whoever has to write one renders it again.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from spade_contracts.labels import HASH_ANNOTATION
 from spade_operator.children.manifests import Manifest
+from spade_operator.remembered import Remembered
 
 REMEMBERED = 8192
 """Builders of all families: about seven for each run."""
@@ -26,13 +26,6 @@ class Mark:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Rendering:
-    inputs: tuple[object, ...]
-    named: Mapping[str, object]
-    marks: tuple[Mark, ...]
-
-
 def mark_of(manifest: Manifest) -> Mark:
     """The mark of a manifest."""
     meta = manifest["metadata"]
@@ -43,17 +36,12 @@ class Renderings:
     """Marks of what each builder made last for each family. Inputs must be values that nobody changes."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
-        self._remembered = remembered
-        self._known: OrderedDict[tuple[str, Callable[..., Any]], _Rendering] = OrderedDict()
+        self._known: Remembered[tuple[str, Callable[..., Any]], object, tuple[Mark, ...]] = Remembered(remembered)
 
     def marks(
         self, family: str, builder: Callable[..., list[Manifest]], *inputs: object, **named: object
     ) -> tuple[Mark, ...]:
         """Marks of what the builder makes of these inputs, in its order. family: UID of the family's head."""
-        known = self._known.pop((family, builder), None)
-        if known is None or known.inputs != inputs or known.named != named:
-            known = _Rendering(inputs, named, tuple(map(mark_of, builder(*inputs, **named))))
-        self._known[family, builder] = known
-        while len(self._known) > self._remembered:
-            self._known.popitem(last=False)
-        return known.marks
+        return self._known.made(
+            (family, builder), (inputs, named), lambda: tuple(map(mark_of, builder(*inputs, **named)))
+        )
