@@ -126,6 +126,12 @@ class Facts:
         """
         return record_of(kind, raw, self._readings, self._namesake)
 
+    def learn(self, kind: Kind, raw: Raw) -> Record:
+        """Keep an object that the API server answered with; its record. Raises InvalidInput as `record_of` does."""
+        record = self.read(kind, raw)
+        self.put(record)
+        return record
+
     def _namesake(self, meta: Meta) -> Record | None:
         return self.child(meta.namespace, meta.run, (meta.kind, meta.name))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from spade_operator.children.names import batch_of, env_batch_name, rollout_job_name
 from spade_operator.facts import Facts
-from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord
+from spade_operator.records import BatchRecord, Kind, Record, RolloutRecord, RunRecord
 
 ENDS = ("Complete", "Failed")
 
@@ -53,6 +53,6 @@ def child_keys(facts: Facts, run: Key) -> Iterator[Key]:
             yield Key(record.meta.kind, record.meta.namespace, record.meta.name, record.meta.run)
 
 
-def is_finished(unit: BatchRecord | RolloutRecord) -> bool:
+def is_finished(record: RunRecord | BatchRecord | RolloutRecord) -> bool:
     """Whether nothing is left to do for it."""
-    return any(c.type in ENDS and c.status == "True" for c in unit.status.conditions)
+    return any(c.type in ENDS and c.status == "True" for c in record.status.conditions)

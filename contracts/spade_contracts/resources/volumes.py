@@ -10,6 +10,8 @@ from spade_contracts.resources.scalars import ObjectName, Size
 
 MOUNT_PATTERN = r"^/mnt(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$"
 """One tree of our choice: a list of all paths that the images use would never be complete."""
+HUB_MOUNT = "/mnt/hub"
+"""Where a volume of `workers.pod` takes the hub's downloads, which then outlive the Job."""
 SOURCES = ("persistentVolumeClaim", "emptyDir", "configMap", "secret")
 ONE_SOURCE = f"a volume has exactly one source: write one of {', '.join(SOURCES)}"
 ALWAYS_READ_ONLY = "a configMap or secret is read-only: remove readOnly, or write true"

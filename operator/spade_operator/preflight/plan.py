@@ -7,6 +7,7 @@ from decimal import Decimal
 from spade_contracts.labels import Role
 from spade_contracts.resources import RolloutJobSpec, SpadeRunSpec
 from spade_contracts.resources.run_parts import PACKAGES, Placement
+from spade_contracts.resources.volumes import HUB_MOUNT
 from spade_operator.children.beacon import beacon_deployment
 from spade_operator.children.engine import engine_deployment
 from spade_operator.children.learner import learner_job
@@ -20,8 +21,6 @@ from spade_operator.children.site import Site
 from spade_operator.preflight.outside import outside
 from spade_operator.preflight.surroundings import Amounts, quantities
 
-HUB_MOUNT = "/mnt/hub"
-"""Where a volume of the run takes the hub's downloads (spade_trainer.workers.hub)."""
 CLAIM_VOLUME = "persistentVolumeClaim"
 
 

@@ -103,7 +103,7 @@ async def _do(hands: Hands, action: Action) -> None:
             meta = deployment.meta
             wanted: Object = {"metadata": {"uid": meta.uid}, "spec": {"replicas": replicas}}
             answer = await hands.kube.patch(Kind.DEPLOYMENT, meta.namespace, meta.name, wanted)
-            hands.facts.put(hands.facts.read(Kind.DEPLOYMENT, answer))
+            hands.facts.learn(Kind.DEPLOYMENT, answer)
         case HoldStorage(run, holds):
             await _hold_storage(hands, run, holds=holds)
         case Remove(record, grace_seconds, unchanged):
@@ -121,7 +121,7 @@ async def _do(hands: Hands, action: Action) -> None:
         case SetDeletionCost(pod, cost):
             patch = {"metadata": {"uid": pod.meta.uid, "annotations": {DELETION_COST: str(cost)}}}
             answer = await hands.kube.patch(Kind.POD, pod.meta.namespace, pod.meta.name, patch)
-            hands.facts.put(hands.facts.read(Kind.POD, answer))
+            hands.facts.learn(Kind.POD, answer)
         case SetTarget():
             await _set_target(hands, action)
         case FetchLog():
@@ -138,7 +138,7 @@ async def _apply(hands: Hands, manifest: Object) -> None:
     if is_repair(known, applied, manifest) and not may_repair(before, hands.clock()):
         return
     answer = await apply_to_ours(hands.kube, hands.facts, manifest, known)
-    record, stamp = _learn(hands, manifest, answer), stamp_of(answer)
+    record, stamp = hands.facts.learn(Kind(manifest["kind"]), answer), stamp_of(answer)
     what = drift(known, applied, manifest, record.meta, stamp)
     hands.facts.set_applied(record, meta["annotations"][HASH_ANNOTATION], stamp)
     if what is not None:
@@ -171,13 +171,7 @@ async def _create(hands: Hands, manifest: Object) -> None:
         there = hands.facts.read(Kind(kind), answer).meta
         if kind != Kind.CLAIM and not is_ours(there, manifest):
             raise refused(manifest, error.doing) from error
-    _learn(hands, manifest, answer)
-
-
-def _learn(hands: Hands, manifest: Object, answer: Object) -> Record:
-    record = hands.facts.read(Kind(manifest["kind"]), answer)
-    hands.facts.put(record)
-    return record
+    hands.facts.learn(Kind(manifest["kind"]), answer)
 
 
 async def _hold_storage(hands: Hands, run: RunRecord, *, holds: bool) -> None:
@@ -193,9 +187,7 @@ async def _hold_storage(hands: Hands, run: RunRecord, *, holds: bool) -> None:
                 "finalizers": [*others, *([STORAGE_FINALIZER] if holds else [])],
             }
         }
-        hands.facts.put(
-            hands.facts.read(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch))
-        )
+        hands.facts.learn(meta.kind, await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch))
     except NotFound:
         return
 
@@ -214,7 +206,7 @@ async def _mark_workload(hands: Hands, action: MarkWorkload) -> None:
         status["admission"] = None
     patch: Object = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version}, "status": status}
     answer = await hands.kube.merge(meta.kind, meta.namespace, meta.name, patch, part="status")
-    hands.facts.put(hands.facts.read(meta.kind, answer))
+    hands.facts.learn(meta.kind, answer)
 
 
 async def _admit(hands: Hands, action: Admit) -> None:
@@ -228,7 +220,7 @@ async def _admit(hands: Hands, action: Admit) -> None:
     meta = action.pod.meta
     patch: Object = {"metadata": {"uid": meta.uid}, "status": {"conditions": [condition]}}
     answer = await hands.kube.patch(Kind.POD, meta.namespace, meta.name, patch, part="status")
-    hands.facts.put(hands.facts.read(Kind.POD, answer))
+    hands.facts.learn(Kind.POD, answer)
 
 
 async def _set_target(hands: Hands, action: SetTarget) -> None:
@@ -284,13 +276,12 @@ async def write_status(
     except NotFound:
         return
     except Conflict:
-        hands.facts.put(hands.facts.read(meta.kind, await hands.kube.get(meta.kind, meta.namespace, meta.name)))
+        hands.facts.learn(meta.kind, await hands.kube.get(meta.kind, meta.namespace, meta.name))
         raise
     except Refused:
         log.error("status of %s %s/%s was refused: %s", meta.kind, meta.namespace, meta.name, body["status"])
         raise
-    written = hands.facts.read(meta.kind, answer)
-    hands.facts.put(written)
+    written = hands.facts.learn(meta.kind, answer)
     hands.tell(news(record, status.conditions, written.meta))
 
 
@@ -309,6 +300,5 @@ async def write_condition(hands: Hands, record: RunRecord | BatchRecord | Rollou
     wanted = condition.model_dump(mode="json", by_alias=True, exclude_none=True)
     body = found | {"kind": str(meta.kind), "apiVersion": f"{GROUP}/{VERSION}"}
     answer = await hands.kube.update(body | {"status": status | {"conditions": [*others, wanted]}}, part="status")
-    written = hands.facts.read(meta.kind, answer)
-    hands.facts.put(written)
+    written = hands.facts.learn(meta.kind, answer)
     hands.tell(news(record, (condition,), written.meta))

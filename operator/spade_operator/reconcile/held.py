@@ -6,18 +6,18 @@ A whole status could lose fields that only one of two editions knows, or that ca
 from datetime import datetime
 
 from spade_contracts.resources import BatchCondition, Condition, ConditionStatus, Reason, RunCondition
+from spade_operator.keys import is_finished
 from spade_operator.reconcile.conditions import set_conditions
 from spade_operator.records import BatchRecord, RolloutRecord, RunRecord
 
 AnyRecord = RunRecord | BatchRecord | RolloutRecord
-ENDS = frozenset({RunCondition.COMPLETE, RunCondition.FAILED})
 
 
 def held(record: AnyRecord, difference: str, now: datetime) -> Condition | None:
     """That the API server's definitions are of another edition than the operator. None when the condition stands
     already, or when the object has ended and waits for nothing.
     """
-    if any(c.type in ENDS and c.status is ConditionStatus.TRUE for c in record.status.conditions):
+    if is_finished(record):
         return None
     return _told(record, Reason.EDITION_DIFFERS, difference, now)
 

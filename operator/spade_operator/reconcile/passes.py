@@ -158,8 +158,7 @@ async def _gone(shop: Shop, key: Key) -> float | None:
     except (NotFound, NamespaceEnding):
         pass
     else:
-        record = shop.hands.facts.read(key.kind, found)
-        shop.hands.facts.put(record)
+        record = shop.hands.facts.learn(key.kind, found)
         if record.meta.run == key.run and not record.meta.deleting:
             return CONFLICT_SECONDS
     await act(shop.hands, releases(_ours(shop, key)))

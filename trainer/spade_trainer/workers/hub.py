@@ -9,10 +9,10 @@ from pathlib import Path
 
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.resources import Reason
+from spade_contracts.resources.volumes import HUB_MOUNT
 from spade_trainer.workers.model_source import COPIED, Refused
 
-CACHE = Path("/mnt/hub")
-"""Where a volume of `spec.workers.pod` makes downloads outlive the Job."""
+CACHE = Path(HUB_MOUNT)
 WHERE = "model.uri"
 
 
