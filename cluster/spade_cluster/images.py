@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,20 +37,21 @@ def build_images(layout: Layout, names: list[str]) -> dict[str, str]:
 
     Returns name → reference of the images asked for. Raises what `build_missing` raises.
     """
-    built = build_missing(layout, names)
+    wanted = wanted_references()
+    built = build_missing(layout, names, wanted)
     for image in IMAGES:
         if image.name in built:
             run(ctr(layout, "images", "tag", "--force", built[image.name], reference(image, DEVELOPMENT_TAG)))
     layout.built_images.write_text(json.dumps({**_recorded(layout), **built}, indent=1))
     dependencies = {dependencies_reference(image, CHECKOUT) for image in IMAGES}
-    remove_old_images(layout, keep={*wanted_references().values(), *dependencies})
+    remove_old_images(layout, keep={*wanted.values(), *dependencies})
     return built
 
 
-def build_missing(layout: Layout, names: list[str]) -> dict[str, str]:
+def build_missing(layout: Layout, names: list[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Build the named images (all without names) that containerd lacks; nothing else in it changes.
 
-    Returns name → reference of the images asked for.
+    wanted: what `wanted_references` gives. Returns name → reference of the images asked for.
 
     Raises ClusterError if containerd does not run, an image is unknown, space is short, or a build fails.
     """
@@ -61,7 +62,6 @@ def build_missing(layout: Layout, names: list[str]) -> dict[str, str]:
         )
     if not is_alive(read_record(layout.processes, "containerd")):
         raise ClusterError("the cluster does not run: run cluster/up (or make cluster) first")
-    wanted = wanted_references()
     present = image_names(layout)
     chosen = [image for image in IMAGES if not names or image.name in names]
     missing = [image for image in chosen if wanted[image.name] not in present]
@@ -97,7 +97,7 @@ def _recorded(layout: Layout) -> dict[str, str]:
     return dict(json.loads(layout.built_images.read_text())) if layout.built_images.exists() else {}
 
 
-def _build_with_buildkit(layout: Layout, images: list[Image], wanted: dict[str, str]) -> None:
+def _build_with_buildkit(layout: Layout, images: list[Image], wanted: Mapping[str, str]) -> None:
     """Run BuildKit for as long as the builds take."""
     tools, present = _tools(layout), image_names(layout)
     for base in sorted({image.base for image in images}, key=lambda one: one.name):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spade_cluster.binaries import BINARIES, binaries_folder, build_program, check_go
 from spade_cluster.errors import ClusterError
-from spade_cluster.images import build_missing, buildctl, running_buildkit
+from spade_cluster.images import build_missing, buildctl, running_buildkit, wanted_references
 from spade_cluster.packages import install_missing
 from spade_cluster.processes import ensure_running, is_alive, read_record, stop
 from spade_cluster.programs import programs, write_config
@@ -41,7 +41,7 @@ def push_images(layout: Layout, registry: str, names: list[str], *, plain_http: 
     is unknown, a build fails, or the registry refuses.
     """
     with _containerd(layout):
-        built = build_missing(layout, names)
+        built = build_missing(layout, names, wanted_references())
         with running_buildkit(layout):
             return {
                 name: _push(layout, local, f"{registry}/{name}:{local.rpartition(':')[2]}", plain_http=plain_http)

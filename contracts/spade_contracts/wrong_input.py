@@ -101,6 +101,7 @@ def _told(one: ErrorDetails, model: type[BaseModel], both_spellings: bool) -> To
     elif kind in ("enum", "literal_error"):
         told = f"is {shown(value)}", _one_of(value, re.findall(r"'([^']*)'", str(context["expected"])))
     elif kind == "string_pattern_mismatch":
+        # Here, because resources hold settings, whose profiles tell what is wrong with them by this module.
         from spade_contracts.resources.patterns import fitting
 
         told = f"is {shown(value)}", fitting(str(value), str(context["pattern"]))

@@ -371,7 +371,7 @@ ENV_BATCH_RULES: Mapping[str, tuple[Rule, ...]] = {
         ),
         Rule(
             "!has(self.source) || !has(self.verification) || !has(self.verification.judge) || "
-            "!has(self.verification.judge.source) || self.verification.judge.source != 'Policy'",
+            f"!has(self.verification.judge.source) || self.verification.judge.source != '{JudgeSource.POLICY}'",
             "spec.verification.judge.source: without a run there is no policy that could judge: write Endpoint",
             field=".verification",
             once=True,

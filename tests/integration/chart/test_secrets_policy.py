@@ -7,6 +7,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from tests.support import run_objects
 from tests.support.api_server import ApiServer
 from tests.support.pod_settings import EVERYTHING
 
@@ -45,12 +46,8 @@ def rights(user: str) -> list[dict[str, Any]]:
 
 
 def run_object(role: str = "workers", settings: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "spade.dev/v1alpha1",
-        "kind": "SpadeRun",
-        "metadata": {"name": f"secret{next(counter)}", "namespace": "other"},
-        "spec": {"model": {"uri": "package:tiny"}, "rollouts": 4, role: {"pod": settings or {}}, **spec},
-    }
+    pods = {role: {"pod": settings or {}}}
+    return run_objects.run_object(f"secret{next(counter)}", "other", **pods, **spec)
 
 
 def pool_object(settings: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.support.api_server import ApiServer
+from tests.support.run_objects import run_object
 
 from spade_contracts.resources import EnvBatchSpec, SpadeRunSpec
 
@@ -17,16 +18,6 @@ EXAMPLES = sorted(
     file for pattern in ("*.yaml", "recipes/*.yaml", "ablations/*.yaml") for file in (ROOT / "examples").glob(pattern)
 )
 counter = itertools.count()
-
-
-def run_object(name: str, **spec: Any) -> dict[str, Any]:
-    """The smallest run, with fields of spec over it."""
-    return {
-        "apiVersion": "spade.dev/v1alpha1",
-        "kind": "SpadeRun",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"model": {"uri": "package:tiny"}, "rollouts": 4, **spec},
-    }
 
 
 @pytest.fixture

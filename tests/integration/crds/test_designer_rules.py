@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.support.api_server import ApiServer
+from tests.support.run_objects import run_object
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a model that is not shipped": ({"model": {"uri": "package:maxi"}}, "write package:tiny, file:///PATH or hf:"),
@@ -41,15 +42,6 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "a judge": {"verification": {"stages": ["Judge"], "judge": {"url": "https://host/v1"}}},
     "skills in either spelling": {"domain": "Tools", "skills": ["Tool_Selection", "Data Retrieval"], "activeSkills": 1},
 }
-
-
-def run_object(name: str, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "spade.dev/v1alpha1",
-        "kind": "SpadeRun",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"model": {"uri": "package:tiny"}, "rollouts": 4, **spec},
-    }
 
 
 @pytest.mark.parametrize("case", REFUSED)
