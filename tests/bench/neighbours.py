@@ -16,8 +16,9 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 
 from tests.bench.beside.plain_neighbour import plain_neighbour, round_trips
 from tests.bench.beside.serving import serving
@@ -53,7 +54,14 @@ HALF_SECONDS = 5.0
 RESTART_SECONDS = 2.0
 """Between the end of a neighbour and its successor."""
 WARM_SECONDS = 1.0
+GONE_SECONDS = 60.0
 BOUND = 3.0
+Pair = tuple[float, float]
+"""A p99 alone, and beside a neighbour."""
+Take = Callable[[float], Awaitable[list[float]]]
+"""Seconds of each of what is done for so long."""
+Beside = Callable[[str], AbstractContextManager[None]]
+Growth = Callable[[str, float], Figure]
 PATIENT = SandboxLimits(step_seconds=60, load_seconds=60)
 
 
@@ -94,61 +102,61 @@ def neighbour(pod: RunningPod, name: str) -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
+        until = time.monotonic() + GONE_SECONDS
         while pod.status().sessions > 1:
+            if time.monotonic() > until:
+                raise RuntimeError(f"the neighbour's session still lives {GONE_SECONDS:.0f} s after its client")
             time.sleep(0.05)
 
 
-async def ratios(pod: RunningPod) -> dict[str, tuple[float, float]]:
-    """The step's p99 alone and beside each neighbour, in seconds."""
+async def by_turns(what: str, names: Iterable[str], take: Take, beside: Beside) -> dict[str, Pair]:
+    """The p99 of what is taken, alone and beside each neighbour by turns, in seconds."""
     found = {}
+    await take(WARM_SECONDS)
+    for name in names:
+        alone: list[float] = []
+        loud: list[float] = []
+        for _ in range(ROUNDS):
+            alone += await take(HALF_SECONDS)
+            with beside(name):
+                loud += await take(HALF_SECONDS)
+        found[name] = (percentile(alone, 0.99), percentile(loud, 0.99))
+        print(f"{what}, {name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} ms beside", flush=True)
+    return found
+
+
+async def ratios(pod: RunningPod) -> dict[str, Pair]:
+    """Of a well-behaved program's step."""
     async with SandboxPool(pod.target, TOKEN) as pool, pool.session(GOOD, PATIENT, max_turns=100_000) as session:
         await session.reset(1)
-        await steps(session, WARM_SECONDS)
-        for name in HOSTILE:
-            alone: list[float] = []
-            beside: list[float] = []
-            for _ in range(ROUNDS):
-                alone += await steps(session, HALF_SECONDS)
-                with neighbour(pod, name):
-                    beside += await steps(session, HALF_SECONDS)
-            found[name] = (percentile(alone, 0.99), percentile(beside, 0.99))
-            print(f"{name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} ms beside", flush=True)
-    return found
+        return await by_turns("step", HOSTILE, partial(steps, session), partial(neighbour, pod))
 
 
-async def control(pod: RunningPod) -> dict[str, tuple[float, float]]:
-    """The p99 of a bare round trip to a process, alone and beside each plain neighbour, in seconds."""
-    found = {}
+async def control(pod: RunningPod) -> dict[str, Pair]:
+    """Of a bare round trip to a process, beside plain neighbours."""
     with serving("relay", pod.within) as port:
-        await round_trips(port, WARM_SECONDS)
-        for name in PLAIN:
-            alone: list[float] = []
-            beside: list[float] = []
-            for _ in range(ROUNDS):
-                alone += await round_trips(port, HALF_SECONDS)
-                with plain_neighbour(HOSTILE[name], pod.within):
-                    beside += await round_trips(port, HALF_SECONDS)
-            found[name] = (percentile(alone, 0.99), percentile(beside, 0.99))
-            print(f"bare, {name}: {found[name][0] * 1e3:.2f} ms alone, {found[name][1] * 1e3:.2f} beside", flush=True)
-    return found
+        take = partial(round_trips, port)
+        return await by_turns("bare", PLAIN, take, lambda name: plain_neighbour(HOSTILE[name], pod.within))
 
 
-def control_figures(place: str, found: dict[str, tuple[float, float]]) -> list[Figure]:
-    """The control's ratios, of which nothing is promised."""
-    alone = sorted(pair[0] for pair in found.values())[len(found) // 2]
-    result = [measured(f"{place}: bare round trip to a process, p99 alone, median of all rounds", alone * 1e3, "ms")]
-    for name, (quiet, loud) in found.items():
-        result.append(measured(f"{place}: growth of a bare round trip's p99 beside: {name}", loud / quiet, "times"))
-    return result
-
-
-def figures(place: str, found: dict[str, tuple[float, float]]) -> list[Figure]:
+def figures(place: str, what: str, growing: str, found: dict[str, Pair], growth: Growth) -> list[Figure]:
     """Ratios, and what they are ratios of."""
     alone = sorted(pair[0] for pair in found.values())[len(found) // 2]
-    result = [measured(f"{place}: step p99 alone, median of all rounds", alone * 1e3, "ms")]
-    for name, (quiet, loud) in found.items():
-        result.append(at_most(f"{place}: growth of a step's p99 beside: {name}", loud / quiet, "times", BOUND))
-    return result
+    base = measured(f"{place}: {what} alone, median of all rounds", alone * 1e3, "ms")
+    grown = (
+        growth(f"{place}: growth of {growing} beside: {name}", loud / quiet) for name, (quiet, loud) in found.items()
+    )
+    return [base, *grown]
+
+
+def promised(name: str, ratio: float) -> Figure:
+    """A growth that is bounded."""
+    return at_most(name, ratio, "times", BOUND)
+
+
+def told(name: str, ratio: float) -> Figure:
+    """A growth of which nothing is promised."""
+    return measured(name, ratio, "times")
 
 
 def main() -> None:
@@ -168,8 +176,9 @@ def main() -> None:
     for place, start in places.items():
         with start() as pod:
             pod.tried()
-            found += figures(place, asyncio.run(ratios(pod)))
-            found += control_figures(place, asyncio.run(control(pod)))
+            found += figures(place, "step p99", "a step's p99", asyncio.run(ratios(pod)), promised)
+            bare = asyncio.run(control(pod))
+            found += figures(place, "bare round trip to a process, p99", "a bare round trip's p99", bare, told)
     note = (
         f"{ROUNDS} rounds of {HALF_SECONDS:.0f} s alone and beside, one neighbour at a time, its successor "
         f"{RESTART_SECONDS:.0f} s after its end; pod and clients share the machine's cores. Bare round trips are the "
