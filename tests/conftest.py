@@ -14,6 +14,7 @@ ONE_CLUSTER = ("e2e", "component/cluster")
 ONE_ENGINE = "component/engine"
 ORDER = (*ONE_CLUSTER, "component/learner", "component/workers", "component", "integration", "unit")
 """What takes longest comes first, so that processes side by side end together."""
+FAILURE_CHARACTERS = 2_000
 
 settings.register_profile("spade", deadline=None)
 settings.load_profile("spade")
@@ -32,6 +33,27 @@ class GroupScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(Path(nodeid.partition("::")[0]))
+
+
+class FailuresAtOnce:
+    """Tells a failure when it happens, so that a run that is ended before its summary has told it too."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._plugins = config.pluginmanager
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Its name and the end of what it said, below the line of dots."""
+        terminal = self._plugins.getplugin("terminalreporter")
+        if report.failed and terminal is not None:
+            said = report.longreprtext[-FAILURE_CHARACTERS:]
+            terminal.write(f"\n{report.nodeid} failed ({report.when}):\n{said}\n", flush=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where a summary will be written: not in one process of several."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config), "failures-at-once")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> GroupScheduling:
