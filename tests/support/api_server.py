@@ -5,7 +5,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import ssl
 import subprocess
 import time
@@ -16,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.ports import free_ports
 
 START_SECONDS = 90
 STOP_SECONDS = 15
@@ -103,15 +104,6 @@ def program(name: str, folder: Path) -> Path:
             f"{name} is neither in {folder} nor on PATH; `make cluster` builds it, or set SPADE_BIN to its folder"
         )
     return Path(on_path)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on now."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [item.getsockname()[1] for item in held]
-    for item in held:
-        item.close()
-    return ports
 
 
 def _start(arguments: list[str | Path], log: Path) -> subprocess.Popen[bytes]:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.api_server import ApiServer, free_ports, program, stop
+from tests.support.api_server import ApiServer, program, stop
+from tests.support.ports import free_port
 
 
 @contextmanager
 def running_controllers(server: ApiServer, folder: Path, *names: str, options: tuple[str, ...] = ()) -> Iterator[Path]:
     """kube-controller-manager with these controllers, as administrator; gives its log, and ends with the block."""
-    (port,) = free_ports(1)
+    port = free_port()
     command = [
         program("kube-controller-manager", server.binaries),
         f"--kubeconfig={server.kubeconfig}",

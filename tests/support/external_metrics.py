@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from tests.support.api_server import ApiServer, free_ports
+from tests.support.api_server import ApiServer
+from tests.support.ports import free_port
 
 GROUP, VERSION = "external.metrics.k8s.io", "v1beta1"
 NAME = f"{VERSION}.{GROUP}"
@@ -42,7 +43,7 @@ async def external_metrics(server: ApiServer, folder: Path, read: Read) -> Async
     app.router.add_get(ROOT, resources)
     app.router.add_get(f"{ROOT}/namespaces/{{namespace}}/{{metric}}", values)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
-    (port,) = free_ports(1)
+    port = free_port()
     await runner.setup()
     await web.TCPSite(runner, "localhost", port, ssl_context=_own_certificate(folder)).start()
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "external-metrics", "namespace": "default"},

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.support.api_server import ApiServer, free_ports, stop
+from tests.support.api_server import ApiServer, stop
+from tests.support.ports import free_ports
 
 MODULE = "sigs.k8s.io/kueue"
 VERSION = "v0.17.0"

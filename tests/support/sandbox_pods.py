@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.support.api_server import binaries_folder
+from tests.support.ports import free_ports
 
 from spade_contracts.statuses import SandboxStatus
 from spade_sandbox.local import runsc
@@ -185,7 +185,7 @@ def _folder(settings: dict[str, object]) -> Iterator[tuple[Path, dict[str, str]]
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "digest").write_text(hashlib.sha256(TOKEN.encode()).hexdigest())
-        session_port, status_port = _free_ports()
+        session_port, status_port = free_ports(2)
         wanted: dict[str, object] = {
             "host": "127.0.0.1",
             "session_port": session_port,
@@ -214,11 +214,6 @@ def _started(pod: RunningPod) -> RunningPod:
 
     eventually("the pod serves its status", serving)
     return pod
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _bundle(folder: Path, environment: dict[str, str]) -> dict[str, object]:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.api_server import ApiServer, free_ports, program, running_api_server, stop
+from tests.support.api_server import ApiServer, program, running_api_server, stop
+from tests.support.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 KWOK = Path(__file__).parent / "kwok"

@@ -8,14 +8,15 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.support.ports import free_port
+
 START_SECONDS = 120.0
 
 
 @contextlib.contextmanager
 def serving(module: str, within: Sequence[str] = ()) -> Iterator[int]:
     """Run a file of this folder with a port, in a pod's place if `within` says so; gives the port once it listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    port = free_port()
     script = Path(__file__).parent / f"{module}.py"
     process = subprocess.Popen([*within, sys.executable, str(script), str(port)], stdout=subprocess.DEVNULL)
     try:

@@ -6,7 +6,6 @@ v0: random; v1: v0's bytes again; v2: v0 with another expert. Random weights are
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.support.ports import free_ports
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 from spade_contracts.statuses import EngineState, EngineStatus
@@ -185,15 +185,6 @@ def start_engine(
     command += ["--task", str(folder / "task.json"), "--tokens", str(tokens), "--host", "127.0.0.1"]
     command += ["--data-port", str(data), "--control-port", str(control), "--status-port", str(status)]
     return RunningEngine(subprocess.Popen(command, env=environment), store, scratch, data, control, status)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [opened.getsockname()[1] for opened in sockets]
-    for opened in sockets:
-        opened.close()
-    return ports
 
 
 def wait_for_boot(engine: RunningEngine, wanted: EngineState = EngineState.UNVERIFIED) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from tests.support.ports import free_port, free_ports
 
 from spade_contracts.statuses import LearnerStatus
 from spade_contracts.tasks import LearnerTask, RunRef
@@ -155,15 +155,6 @@ def start_learner(
 
 def start_group(folder: Path, store: Store, *, first: int) -> dict[int, RunningLearner]:
     """Two nodes with a rank each, by index; `first` is started first, as pods come up in any order."""
-    (port,) = free_ports(1)
+    port = free_port()
     nodes = sorted((Node(index, 2, port) for index in range(2)), key=lambda node: node.index != first)
     return {node.index: start_learner(folder / str(node.index), store, ranks=1, node=node) for node in nodes}
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(opened.getsockname()[1]) for opened in sockets]
-    for opened in sockets:
-        opened.close()
-    return ports

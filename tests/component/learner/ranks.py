@@ -7,9 +7,10 @@ torch and Megatron imported once; every rank is forked from it.
 import importlib
 import multiprocessing as mp
 import os
-import socket
 import traceback
 from typing import Any
+
+from tests.support.ports import free_port
 
 SECONDS = 120.0
 server = mp.get_context("forkserver")
@@ -19,8 +20,7 @@ server.set_forkserver_preload(["tests.component.learner.preload"])
 def on_ranks(count: int, work: str, *arguments: Any) -> list[Any]:
     """A function of the module `work`, on ranks 0 to count - 1; results by rank. Fails with a rank's own traceback."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
+    port = free_port()
     ends = [server.Pipe(duplex=False) for _ in range(count)]
     processes = [
         server.Process(target=_rank, args=(rank, count, port, writer, work, arguments), daemon=True)

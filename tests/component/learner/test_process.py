@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.component.learner.engine_double import EngineDouble, serving
-from tests.component.learner.process import ENGINE_TOKEN, RunningLearner, free_ports, start_group, start_learner
+from tests.component.learner.process import ENGINE_TOKEN, RunningLearner, start_group, start_learner
 from tests.component.learner.runs import make_run, settings
+from tests.support.ports import free_ports
 
 from spade_contracts.manifests import StepManifest
 from spade_contracts.statuses import EngineProof, LearnerState, LearnerStatus, ProofResult

@@ -8,6 +8,7 @@ import socket
 
 import pytest
 from tests.component.sandbox.programs import PROGRAMS, stepping
+from tests.support.ports import free_port
 from tests.support.sandbox_pods import (
     TOKEN,
     RunningPod,
@@ -40,12 +41,6 @@ NO_USER_NAMESPACES = (
 def targets(*ports: int) -> str:
     """A targets file of addresses on this machine's loopback."""
     return json.dumps([{"name": f"port {p}", "kind": "beacon", "host": "127.0.0.1", "port": p} for p in ports])
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        return int(held.getsockname()[1])
 
 
 async def opened(pod: RunningPod, wait_seconds: float = 30.0) -> str:

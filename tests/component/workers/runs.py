@@ -5,7 +5,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from tests.component.workers import scripted_engine
 from tests.support import sandbox_pods
+from tests.support.ports import free_port
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.method import Profile
@@ -138,8 +138,7 @@ async def start(run: SmallRun, task: PrepareTask | DesignTask | PlayTask | Verif
     name = f"{task.kind}-{index}-{os.urandom(4).hex()}"
     path, message, log = (run.folder / f"{name}.{suffix}" for suffix in ("json", "message", "log"))
     path.write_text(task.model_dump_json())
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     folders = os.pathsep.join(str(ROOT / part) for part in ("contracts", "sandbox", "trainer"))
     with log.open("wb") as out:
         process = await asyncio.create_subprocess_exec(

@@ -5,10 +5,9 @@ import json
 import os
 import secrets
 import signal
-import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.support.accounts import kubeconfig_of, rights_of
 from tests.support.api_server import ApiServer
 from tests.support.children import RESOURCES
 from tests.support.helm import render
+from tests.support.ports import free_port
 
 from spade_operator.kube import Kube, NotFound, Object
 from spade_operator.kube_config import read_kubeconfig
@@ -200,12 +200,6 @@ def condition(run: Object, kind: str) -> tuple[str, str, str]:
     return "", "", ""
 
 
-@contextmanager
-def free_port() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        yield held.getsockname()[1]
-
-
 @pytest.fixture(scope="session")
 def chart_rights() -> str:
     """As `rights_of_the_chart`."""
@@ -241,8 +235,7 @@ async def staged(server: ApiServer, rights: str, folder: Path) -> AsyncIterator[
     kube = Kube(read_kubeconfig(server.kubeconfig))
     cluster = PretendCluster(kube, namespace, b"k" * 32, next(SUBNETS))
     playing = asyncio.create_task(cluster.run())
-    with free_port() as port:
-        pass
+    port = free_port()
     try:
         kubeconfig = await asyncio.to_thread(operators_kubeconfig, server, namespace, rights, folder / "kubeconfig")
         yield Stage(server, kube, namespace, cluster, site_file, port, folder / "operator.log", kubeconfig)

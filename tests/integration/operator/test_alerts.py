@@ -10,7 +10,8 @@ from typing import Any
 
 import aiohttp
 import yaml
-from tests.integration.operator.conftest import Stage, free_port, within
+from tests.integration.operator.conftest import Stage, within
+from tests.support.ports import free_port
 from tests.support.prometheus import RULES, prometheus_program
 
 WARM_UP_ROLLOUTS = 4
@@ -54,8 +55,7 @@ async def prometheus(folder: Path, target_port: int) -> AsyncIterator[Prometheus
         "scrape_configs": [scrape],
     }
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
-    with free_port() as port:
-        pass
+    port = free_port()
     with (folder / "prometheus.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             prometheus_program("prometheus"), f"--config.file={folder / 'prometheus.yaml'}",

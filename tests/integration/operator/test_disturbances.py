@@ -5,9 +5,10 @@ import signal
 from dataclasses import replace
 
 from tests.integration.operator.chaos import through
-from tests.integration.operator.conftest import LEASE, Stage, condition, free_port
+from tests.integration.operator.conftest import LEASE, Stage, condition
 from tests.integration.operator.test_run_life import complete
 from tests.support.faulty_proxy import FaultyProxy
+from tests.support.ports import free_port
 from tests.support.schedules import WatchFault, WatchTrouble, draw
 
 from spade_operator.kube import Object
@@ -39,8 +40,7 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
     async with stage.operator() as first:
         await stage.create_run(rollouts=1)
         await stage.until("somebody leads", lambda run: run.get("status"))
-        with free_port() as port:
-            pass
+        port = free_port()
         second = await stage.start_operator(http_port=port)
         try:
             holder = (await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"]

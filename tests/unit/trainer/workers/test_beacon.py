@@ -2,22 +2,17 @@
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.support.ports import free_port
 
 from spade_contracts.isolation import ProbeTarget, TargetKind
 from spade_contracts.statuses import BeaconStatus
 from spade_trainer.workers.beacon import beacon, read_targets
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def target(port: int) -> ProbeTarget:
