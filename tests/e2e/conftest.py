@@ -31,7 +31,6 @@ def cluster() -> Iterator[Cluster]:
     ran = is_running(home)
     run_command(ROOT / "cluster" / "build", timeout_seconds=BUILD_SECONDS)
     run_command(ROOT / "cluster" / "up", timeout_seconds=300)
-    run_command(ROOT / "cluster" / "volumes", timeout_seconds=60)
     try:
         mapping = run_command(ROOT / "cluster" / "images", timeout_seconds=BUILD_SECONDS)
         references = dict(line.split("=", 1) for line in mapping.splitlines() if "=" in line)
@@ -53,7 +52,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 def remove_namespace(cluster: Cluster) -> None:
-    """The tests' namespace gone with its claims: run storage that an interrupted session left would be taken up."""
+    """The tests' namespace gone with its claims: run storage that an interrupted session left would be taken up.
+
+    The volumes of those claims are offered again, or the cluster runs out of them.
+    """
     kubectl(
         cluster,
         "delete",
@@ -64,6 +66,7 @@ def remove_namespace(cluster: Cluster) -> None:
         "--timeout=120s",
         timeout_seconds=150,
     )
+    run_command(ROOT / "cluster" / "volumes", timeout_seconds=60)
 
 
 @pytest.fixture(scope="session")
