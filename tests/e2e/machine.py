@@ -31,7 +31,11 @@ def reboot(cluster: Cluster) -> None:
 
 @contextmanager
 def small_disk(cluster: Cluster, namespace: str, claim: str, folder: Path) -> Iterator[Path]:
-    """A claim on a disk of its own that a test can fill; gone with all that is on it at the end."""
+    """A claim on a disk of its own that a test can fill; gone with all that is on it at the end.
+
+    One that an interrupted session left goes first: its folder has gone, and a volume's folder cannot be changed.
+    """
+    remove_volume(cluster, f"{namespace}-{claim}")
     folder.mkdir()
     run_command("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0777", "spade-e2e-disk", folder)
     volume = f"{namespace}-{claim}"
@@ -70,8 +74,13 @@ def small_disk(cluster: Cluster, namespace: str, claim: str, folder: Path) -> It
         yield folder
     finally:
         kubectl(cluster, "delete", "pvc", claim, "-n", namespace, "--ignore-not-found", "--wait=false")
-        kubectl(cluster, "delete", "pv", volume, "--ignore-not-found", "--wait=false")
+        remove_volume(cluster, volume, wait=False)
         run_command("umount", "--lazy", folder)
+
+
+def remove_volume(cluster: Cluster, name: str, *, wait: bool = True) -> None:
+    """A persistent volume gone, if there is one."""
+    kubectl(cluster, "delete", "pv", name, "--ignore-not-found", f"--wait={str(wait).lower()}", "--timeout=60s")
 
 
 @contextmanager
