@@ -94,6 +94,7 @@ def survived(operator: Cluster, disk: Path) -> Iterator[Story]:
     told = Story()
     document = mini_run(NAME)
     document["spec"]["storage"] = {"claimName": DISK}
+    document["spec"]["learner"]["checkpointEvery"] = document["spec"]["stop"]["rollouts"]  # every lost step is replayed
     try:
         kube.apply(operator, document)
         stage(operator, 0, "Designing")
@@ -109,9 +110,9 @@ def survived(operator: Cluster, disk: Path) -> Iterator[Story]:
         sigkill(operator, a_pod(operator, "worker"))
 
         stage(operator, 1, "Training")
+        sigkill(operator, a_pod(operator, "learner"))
         folder = run_folder(operator, NAME, DISK)
         told.recorded_steps = {path.parent.name: path.read_bytes() for path in folder.glob("steps/*/step.json")}
-        sigkill(operator, a_pod(operator, "learner"))
         told.replayed = wait_until(
             "the learner has replayed", lambda: replayed(operator, len(told.recorded_steps)), 240
         )
