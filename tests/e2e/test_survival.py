@@ -94,7 +94,7 @@ def survived(operator: Cluster, disk: Path) -> Iterator[Story]:
     told = Story()
     document = mini_run(NAME)
     document["spec"]["storage"] = {"claimName": DISK}
-    document["spec"]["learner"]["checkpointEvery"] = document["spec"]["stop"]["rollouts"]  # every lost step is replayed
+    document["spec"]["learner"]["checkpointEvery"] = document["spec"]["rollouts"]  # every lost step is replayed
     try:
         kube.apply(operator, document)
         stage(operator, 0, "Designing")
