@@ -36,6 +36,14 @@ class _Rest:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Wake:
+    """A late wake, in the loop's time. The handle itself need not know when: uvloop's does not, if it is soon."""
+
+    at: float
+    handle: asyncio.Handle
+
+
 class WorkQueue(Generic[Key]):
     """Keys that want a pass. Used from one event loop only."""
 
@@ -44,7 +52,7 @@ class WorkQueue(Generic[Key]):
         self._waiting: set[Key] = set()
         """Keys in `_ready`, or to be put there when their pass ends."""
         self._running: set[Key] = set()
-        self._wakes: dict[Key, asyncio.TimerHandle] = {}
+        self._wakes: dict[Key, _Wake] = {}
         self._failures: dict[Key, int] = {}
         self._rests: OrderedDict[Key, _Rest] = OrderedDict()
         """Those that ended longest ago first, as far as that matters for forgetting them."""
@@ -71,10 +79,10 @@ class WorkQueue(Generic[Key]):
         at = loop.time() + seconds
         known = self._wakes.get(key)
         if known is not None:
-            if known.when() <= at:
+            if known.at <= at:
                 return
-            known.cancel()
-        self._wakes[key] = loop.call_at(at, self._wake, key)
+            known.handle.cancel()
+        self._wakes[key] = _Wake(at, loop.call_at(at, self._wake, key))
 
     def _wake(self, key: Key) -> None:
         self._wakes.pop(key, None)
@@ -128,6 +136,6 @@ class WorkQueue(Generic[Key]):
 
     def close(self) -> None:
         """Cancel all late wakes."""
-        for handle in self._wakes.values():
-            handle.cancel()
+        for wake in self._wakes.values():
+            wake.handle.cancel()
         self._wakes.clear()

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,17 @@ async def test_key_added_during_its_pass_is_handed_out_after_it_and_not_before()
     assert len(queue) == 0
     queue.done("a")
     assert await queue.get() == "a"
+
+
+@given(st.lists(st.floats(0.0, 0.003), min_size=2, max_size=6))
+def test_the_operators_event_loop_takes_wakes_that_are_almost_due(waits: list[float]) -> None:
+    async def handed_out() -> str:
+        queue: WorkQueue[str] = WorkQueue()
+        for seconds in waits:
+            queue.add_after("a", seconds)
+        return await asyncio.wait_for(queue.get(), 10)
+
+    assert uvloop.run(handed_out()) == "a"
 
 
 @pytest.mark.looptime
