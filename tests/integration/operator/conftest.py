@@ -150,7 +150,11 @@ class Stage:
                     await process.wait()
 
     def serve_all_namespaces(self) -> None:
-        """From now on operators are cluster-wide, as the administrator."""
+        """From now on operators are cluster-wide, as the administrator. What earlier tests left is gone."""
+        cleared = self.server.kubectl(
+            "delete", "spaderuns,envbatches,rolloutjobs", "--all", "--all-namespaces", "--wait=false"
+        )
+        assert cleared.returncode == 0, cleared.stderr
         site = json.loads(self.site_file.read_text())
         self.site_file.write_text(json.dumps(site | {"watchNamespace": ""}))
         self.kubeconfig = self.server.kubeconfig
