@@ -1,19 +1,20 @@
 """Tokens of a text word by word, so that a word that comes again is not encoded again.
 
-Most of what a tokenizer does is to find the words of a text. Between a letter or mark and a space it always parts the
-text, if no token of its vocabulary reaches over such a place. The tokens of the parts, one after the other, are then
-those of the whole.
+Most of what a tokenizer does is to find the words of a text. Between a printed character and a space it always parts
+the text, if no token of its vocabulary reaches over such a place. The tokens of the parts, one after the other, are
+then those of the whole.
 """
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
-BREAK = re.compile(r"(?<=[A-Za-z,.;:!?])(?=[ Ġ▁])")
+BREAK = re.compile(r"(?<=[!-~])(?=[ Ġ▁])")
 """Where a text is parted. Vocabularies spell a space as it is, or in one of these ways."""
-ENDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz,.;:!?")
+ENDS = frozenset(map(chr, range(ord("!"), ord("~") + 1)))
 MAX_PARTS = 2**16
-MAX_CHARACTERS = 64
+MAX_CHARACTERS = 128
 """A longer part is hardly met again, and is not remembered."""
 
 
@@ -41,6 +42,10 @@ class Words:
 
     def _after(self, tokens: list[int], waiting: list[str], words: list[str]) -> list[int]:
         """tokens, followed by those of the words; waiting: words that are not parted from the next one."""
+        all_known = list(map(self.known.get, words))
+        if all(all_known) and not waiting:
+            tokens.extend(chain.from_iterable(cast("list[list[int]]", all_known)))
+            return tokens
         for word in words:
             found = self.known.get(word)
             if found is None:

@@ -69,8 +69,10 @@ def write_real_model(folder: Path, *, template: str) -> Path:
     """The same with Qwen3's own tokenizer: its normaliser, its splits, its added tokens, the first of its merges."""
     write_byte_model(folder, template=template)
     shutil.copyfile(REAL_TOKENIZER, folder / "tokenizer.json")
-    changed = {"config.json": {"vocab_size": 151936, "eos_token_id": 151645}}
-    changed["generation_config.json"] = {"eos_token_id": [151645, 151643]}
+    changed: dict[str, dict[str, object]] = {
+        "config.json": {"vocab_size": 151936, "eos_token_id": 151645},
+        "generation_config.json": {"eos_token_id": [151645, 151643]},
+    }
     for name, values in changed.items():
         (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | values))
     return folder

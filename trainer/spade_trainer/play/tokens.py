@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from pydantic import PrivateAttr
+from pydantic_core import to_json
 
 from spade_contracts.engine_api import GenerateRequest, GenerateResponse
 from spade_contracts.errors import SpadeError
@@ -79,7 +80,7 @@ def spelt(transcript: Transcript) -> bytes:
     """The same as JSON, without brackets. Only what is new since the last call is spelt."""
     new = transcript.token_ids[transcript.spelt_tokens :]
     if new:
-        transcript.spelt += b"," * bool(transcript.spelt) + repr(new)[1:-1].replace(" ", "").encode()
+        transcript.spelt += b"," * bool(transcript.spelt) + to_json(new)[1:-1]
         transcript.spelt_tokens += len(new)
     return bytes(transcript.spelt)
 
