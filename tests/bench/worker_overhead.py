@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import random
 import resource
-import shutil
 import statistics
 import tempfile
 import time
@@ -204,8 +203,7 @@ def measure(shape: Shape, chat: Chat) -> list[Figure]:
 def load_qwen3(tokenizer: Path) -> Chat:
     """Its template and a tokenizer file of its kind."""
     with tempfile.TemporaryDirectory(prefix="spade-worker-") as folder:
-        model = write_real_model(Path(folder), template=real_template("qwen3_instruct_2507"))
-        shutil.copyfile(tokenizer, model / "tokenizer.json")
+        model = write_real_model(Path(folder), template=real_template("qwen3_instruct_2507"), tokenizer=tokenizer)
         return replace(load_chat(model), context_tokens=CONTEXT_TOKENS)
 
 
@@ -213,7 +211,8 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", type=Path, default=REAL_TOKENIZER, help="a tokenizer.json of Qwen3")
-    chat = load_qwen3(parser.parse_args().tokenizer)
+    tokenizer = parser.parse_args().tokenizer
+    chat = load_qwen3(tokenizer)
     figures = [figure for shape in SHAPES for figure in measure(shape, chat)]
     peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     note = (
@@ -222,7 +221,8 @@ def main() -> None:
         f"Qwen3's tokenizer with {chat.tokenizer.get_vocab_size()} of its 151669 tokens."
     )
     figures.append(measured("most memory of the process", peak_gib, "GiB"))
-    print(write("worker_overhead", "python -m tests.bench.worker_overhead", figures, note=note).read_text())
+    command = "python -m tests.bench.worker_overhead" + " --tokenizer FILE" * (tokenizer != REAL_TOKENIZER)
+    print(write("worker_overhead", command, figures, note=note).read_text())
 
 
 if __name__ == "__main__":

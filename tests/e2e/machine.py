@@ -35,10 +35,10 @@ def small_disk(cluster: Cluster, namespace: str, claim: str, folder: Path) -> It
 
     One that an interrupted session left goes first: its folder has gone, and a volume's folder cannot be changed.
     """
-    remove_volume(cluster, f"{namespace}-{claim}")
+    volume = f"{namespace}-{claim}"
+    remove_volume(cluster, volume)
     folder.mkdir()
     run_command("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0777", "spade-e2e-disk", folder)
-    volume = f"{namespace}-{claim}"
     try:
         node = json.loads(kubectl(cluster, "get", "nodes", "-o", "json"))["items"][0]["metadata"]["name"]
         term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}

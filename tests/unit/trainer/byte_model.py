@@ -65,10 +65,10 @@ def write_byte_model(folder: Path, *, template: str = CHATML, context_tokens: in
     return folder
 
 
-def write_real_model(folder: Path, *, template: str) -> Path:
+def write_real_model(folder: Path, *, template: str, tokenizer: Path = REAL_TOKENIZER) -> Path:
     """The same with Qwen3's own tokenizer: its normaliser, its splits, its added tokens, the first of its merges."""
     write_byte_model(folder, template=template)
-    shutil.copyfile(REAL_TOKENIZER, folder / "tokenizer.json")
+    shutil.copyfile(tokenizer, folder / "tokenizer.json")
     changed: dict[str, dict[str, object]] = {
         "config.json": {"vocab_size": 151936, "eos_token_id": 151645},
         "generation_config.json": {"eos_token_id": [151645, 151643]},
