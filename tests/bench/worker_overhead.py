@@ -43,6 +43,7 @@ from spade_trainer.store.episodes import Episode, write_episodes
 from spade_trainer.store.layout import environment_id
 from spade_trainer.store.objects import open_store
 from spade_trainer.workers.figures import new_figures
+from spade_trainer.workers.main import rest_collector
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONCURRENCY, ENVIRONMENTS, PLAYS = 512, 32, 16
@@ -213,6 +214,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, default=REAL_TOKENIZER, help="a tokenizer.json of Qwen3")
     tokenizer = parser.parse_args().tokenizer
     chat = load_qwen3(tokenizer)
+    rest_collector()
     figures = [figure for shape in SHAPES for figure in measure(shape, chat)]
     peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     note = (

@@ -212,9 +212,9 @@ class PretendCluster:
         for uid in [uid for uid in self.world.pods if uid.partition("/")[0] not in present]:
             await self._stop(uid)
         for uid in list(self.world.pods):
-            pod = self.world.pods.get(uid)
-            if pod is not None:  # else it ended in this tick, with the container beside it
-                await self._live(pod, loop.time() - pod.born)
+            playing = self.world.pods.get(uid)
+            if playing is not None:  # else it ended in this tick, with the container beside it
+                await self._live(playing, loop.time() - playing.born)
 
     async def _live(self, pod: Pod, age: float) -> None:
         """What the pod's process does by itself."""

@@ -1,5 +1,6 @@
 """Tokens are spelt from a table exactly as the tokenizer decodes them, or not from a table at all."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,29 @@ def test_any_tokens_have_the_text_that_the_tokenizer_gives(
     some: list[tuple[Tokenizer, Letters]], data: st.DataObject
 ) -> None:
     for tokenizer, letters in some:
-        single = sorted(token_id for token_id, spelt in letters.by_id.items() if len(spelt) == 1)
-        beyond = st.integers(0, 2 * tokenizer.get_vocab_size())
-        ids = data.draw(st.lists(beyond | st.sampled_from(single), max_size=12))
+        single = sorted(token_id for token_id, spelt in enumerate(letters.by_id) if len(spelt) == 1)
+        there = st.sampled_from(sorted(tokenizer.get_vocab(with_added_tokens=True).values()))
+        some_ids = st.lists(there | st.sampled_from(single), max_size=12)
+        beyond = st.lists(st.integers(0, 2 * tokenizer.get_vocab_size()) | st.sampled_from(single), max_size=12)
+        ids = data.draw(some_ids | beyond)
         assert letters.decode(ids) == tokenizer.decode(ids, skip_special_tokens=False)
+
+
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_ids_that_no_vocabulary_has_are_left_out(some: list[tuple[Tokenizer, Letters]], data: st.DataObject) -> None:
+    for _, letters in some:
+        good = data.draw(st.lists(st.integers(0, len(letters.by_id) - 1), max_size=6))
+        bad = data.draw(st.lists(st.integers(max_value=-1) | st.integers(min_value=len(letters.by_id)), max_size=6))
+        mixed = data.draw(st.permutations([*good, *bad]))
+        assert letters.decode(mixed) == letters.decode([i for i in mixed if 0 <= i < len(letters.by_id)])
+
+
+def test_a_vocabulary_with_large_gaps_has_no_letters(some: list[tuple[Tokenizer, Letters]]) -> None:
+    described = json.loads(some[0][0].to_str())
+    last = max(described["model"]["vocab"], key=described["model"]["vocab"].__getitem__)
+    described["model"]["vocab"][last] = 2**31
+    assert letters_of(Tokenizer.from_str(json.dumps(described))) is None
 
 
 def test_a_decoder_of_another_kind_has_no_letters(some: list[tuple[Tokenizer, Letters]]) -> None:

@@ -187,7 +187,7 @@ def request_body(request: GenerateRequest) -> bytes:
     if not isinstance(request, SpeltRequest) or not request.token_json:
         return request.model_dump_json().encode()
     others = request.model_dump_json(exclude={"token_ids"}).encode()
-    return b"".join((b'{"token_ids":[', request.token_json, b"],", others[1:]))
+    return b"".join((b'{"token_ids":[', *request.token_json, b"],", others[1:]))
 
 
 def checked_answer(name: str, content: bytes, request: GenerateRequest) -> GenerateResponse:

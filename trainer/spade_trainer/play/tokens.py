@@ -21,11 +21,11 @@ from spade_trainer.store.episodes import Trajectory
 class SpeltRequest(GenerateRequest):
     """A request that brings its tokens as JSON too, which a long conversation does not spell anew at each turn."""
 
-    _token_json: bytes = PrivateAttr(default=b"")
+    _token_json: tuple[bytes, ...] = PrivateAttr(default=())
 
     @property
-    def token_json(self) -> bytes:
-        """`1,2,3`; empty: they are not spelt."""
+    def token_json(self) -> tuple[bytes, ...]:
+        """`1,2,3` in parts; none: they are not spelt."""
         return self._token_json
 
     def spelt(self, transcript: "Transcript") -> Self:
@@ -53,8 +53,8 @@ class Transcript:
     """Where the latest drawn tokens begin and end."""
     shown: tuple[int, ...] = ()
     """What `seen` gave last."""
-    spelt: bytearray = field(default_factory=bytearray)
-    """The first tokens as JSON spells them."""
+    spelt: list[bytes] = field(default_factory=list)
+    """The first tokens as JSON spells them, in parts."""
     spelt_tokens: int = 0
     """How many these are."""
 
@@ -76,13 +76,13 @@ def seen(transcript: Transcript) -> tuple[int, ...]:
     return transcript.shown
 
 
-def spelt(transcript: Transcript) -> bytes:
-    """The same as JSON, without brackets. Only what is new since the last call is spelt."""
+def spelt(transcript: Transcript) -> tuple[bytes, ...]:
+    """The same as JSON without brackets, in parts. Only what is new since the last call is spelt."""
     new = transcript.token_ids[transcript.spelt_tokens :]
     if new:
-        transcript.spelt += b"," * bool(transcript.spelt) + to_json(new)[1:-1]
+        transcript.spelt += [b","] * bool(transcript.spelt) + [to_json(new)[1:-1]]
         transcript.spelt_tokens += len(new)
-    return bytes(transcript.spelt)
+    return tuple(transcript.spelt)
 
 
 def add_drawn(transcript: Transcript, response: GenerateResponse, request: GenerateRequest | None = None) -> None:

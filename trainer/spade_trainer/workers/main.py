@@ -7,6 +7,7 @@ failure of all but prepare.
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -31,6 +32,8 @@ from spade_trainer.store.room import StorageFull, storage_full
 from spade_trainer.workers.surroundings import Surroundings, from_environment, leave_message, read_task
 
 ERROR_CHARACTERS = 1500
+COLLECTED_OBJECTS = 50_000
+"""How many objects are made, and not freed, before the garbage collector looks for cycles among them."""
 T = TypeVar("T")
 log = logging.getLogger("spade.worker")
 
@@ -126,6 +129,7 @@ async def _with_status(task: DesignTask | PlayTask | VerifyTask, around: Surroun
     from spade_trainer.workers.status_port import serve_status
     from spade_trainer.workers.verify import verify_programs
 
+    rest_collector()
     progress, figures = Progress(uuid.uuid4().hex), new_figures()
 
     def metrics() -> bytes:
@@ -141,6 +145,17 @@ async def _with_status(task: DesignTask | PlayTask | VerifyTask, around: Surroun
             summary = await play(task, around, progress, figures)
         progress.stage = "finished"
         return summary
+
+
+def rest_collector() -> None:
+    """Let the garbage collector look at new objects less often, and at the modules' own never again.
+
+    Hundreds of conversations keep many objects alive and make few cycles; by default they are looked at after every
+    700, which is a fifth of a play worker's time (tests/bench/worker_overhead.py).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECTED_OBJECTS)
 
 
 def _failed(task: Task | None, text: str, seconds: float) -> BaseModel | None:
