@@ -46,12 +46,21 @@ FIXED: dict[str, str] = {
     "D15": "Each win rate is named by what it is: the mean return of a window in rewards, the share of returns above "
     "0 in memory.",
     "D17": "A slot of a cycle is a file of its own. What was finished stays, and the rest is designed again.",
-    "D18": "Every draw is a function of the run's seed and of what it is for, so any process can repeat it.",
+    "D18": "Every draw of ours is a function of the run's seed and of what it is for, so any process can repeat it. A "
+    "program that seeds a generator of its own with null draws from its system (`episodeSeeds: NullUnhinted`, D2).",
     "D21": "The operator, the charts and run storage take the place of the launch scripts.",
     "D22": "The entry points are commands with tests.",
 }
 """Defects that are mended in both profiles, and how: reproducing them would be unsafe, or would change no number that
 counts."""
+
+LEFT: dict[str, str] = {
+    "§4.5": "The reference accepts a program that loads, resets and steps. Controls run in both profiles: one whose goal "
+    "is reached at reset, or by null, random or constant actions, is rejected.",
+    "§4.3": "The reference's judge accepts by an empty answer and by a failure. Here only a clear yes accepts.",
+    "§6": "A bad example in the designer's prompt is named by its class, where the reference names its file.",
+}
+"""What else no profile reproduces, by section. Verification that fails closed is no switch."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ def page(tests: tuple[MarkedTest, ...]) -> str:
     """
     names = switch_names()
     _check(names, tests)
-    parts = [HEAD, *_switches(names, tests), *_values(), *_fixed()]
+    parts = [HEAD, *_switches(names, tests), *_values(), *_fixed(), *_left()]
     return "\n".join(parts)
 
 
@@ -234,6 +243,15 @@ def _fixed() -> Iterator[str]:
     for defect, text in FIXED.items():
         if defect not in named:
             yield f"| {defect} | {_cell(text)} |"
+    yield ""
+
+
+def _left() -> Iterator[str]:
+    yield "## Otherwise in both profiles\n"
+    yield "What of the method no profile reproduces, because a gate that accepts by mistake is no gate.\n"
+    yield "| section | how it is here |\n|---|---|"
+    for section, text in LEFT.items():
+        yield f"| {section} | {_cell(text)} |"
     yield ""
 
 

@@ -90,6 +90,8 @@ def _told(one: ErrorDetails, model: type[BaseModel], both_spellings: bool) -> To
         told = "is no field", again if spelt in known else _nearest(name, known)
     elif kind == "missing":
         told = "is missing", "Write it."
+    elif kind == "string_unicode":
+        told = "holds half of a surrogate pair, which is no Unicode", "Write the character itself."
     elif kind in KINDS:
         told = f"is {shown(value)}, not {KINDS[kind]}", _retyped(kind, value)
     elif kind in BOUNDS:

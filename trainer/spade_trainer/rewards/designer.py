@@ -89,7 +89,8 @@ def signals_of(window: Window, settings: RewardsConfig, switches: Switches, trac
     )
 
 
-def _blend(signals: Signals, settings: RewardsConfig) -> float:
+def blend_of(signals: Signals, settings: RewardsConfig) -> float:
+    """What the variant Blend pays, whatever the settings' variant is."""
     regret = None if signals.regret is None else signals.regret.value
     return blend(signals.win_rate, regret, settings, micro_lp=signals.micro_lp)
 
@@ -100,7 +101,7 @@ def _learning_potential(signals: Signals, settings: RewardsConfig) -> float:
 
 
 VARIANTS: Mapping[RewardVariant, Callable[[Signals, RewardsConfig], float]] = {
-    RewardVariant.BLEND: _blend,
+    RewardVariant.BLEND: blend_of,
     RewardVariant.REGRET: lambda signals, _: max(0.0, signals.window_regret or 0.0),
     RewardVariant.LEARNING_POTENTIAL: _learning_potential,
     RewardVariant.MICRO_LP: lambda signals, _: max(0.0, signals.late_minus_early),

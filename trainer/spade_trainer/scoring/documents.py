@@ -191,7 +191,7 @@ class EpisodeInput(Document):
     id: Name | None = None
     """Any name. Default: made of the environment's and the position."""
     episode_return: Number | None = Field(default=None, alias="return")
-    """The return; without it, it follows from rewards, terminated and fault."""
+    """The return, as it is; without it, it follows from rewards, terminated and fault."""
     rewards: tuple[Number, ...] = ()
     """The environment's reward of each step."""
     terminated: Flag = False
@@ -207,6 +207,12 @@ class EpisodeInput(Document):
         if value is not None and value not in KNOWN_FAULTS:
             raise ValueError(f"{value!r} is no fault of a program; write one of {', '.join(sorted(KNOWN_FAULTS))}")
         return value
+
+    @model_validator(mode="after")
+    def _one_return(self) -> "EpisodeInput":
+        if self.episode_return is not None and self.fault is not None:
+            raise ValueError("has both return and fault, from which the return follows; write one of them")
+        return self
 
 
 Play = Annotated[

@@ -63,8 +63,8 @@ def path_of(parts: Sequence[int | str]) -> str:
 
 
 def _printable(name: str) -> str:
-    """A name of the file as it is; in quotes and escaped where it would break the line or speak to a terminal."""
-    return name if name.isprintable() else json.dumps(name)
+    """A name of the file as it is; in quotes and escaped where it is empty, breaks the line or speaks to a terminal."""
+    return name if name and name.isprintable() else json.dumps(name)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def scored_file(kind: Kind, file: str) -> str:
     if len(content) > MAX_BYTES:
         raise InvalidInput(file, f"is larger than {MAX_BYTES // 2**20} MiB", remedy="Score it in parts.")
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # some editors write a mark at the beginning
     except UnicodeDecodeError as error:
         raise InvalidInput(file, "is no UTF-8 text") from error
     return scored(kind, text)

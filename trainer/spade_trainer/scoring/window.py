@@ -9,7 +9,7 @@ from spade_contracts.errors import InvalidInput
 from spade_trainer.rewards.advantages import centring_groups, designer_advantages, designer_scale
 from spade_trainer.rewards.blend import normalised_regret
 from spade_trainer.rewards.composition import full_batch
-from spade_trainer.rewards.designer import Cause, Reward, rewards_of, trackers_of
+from spade_trainer.rewards.designer import Cause, Reward, blend_of, rewards_of, trackers_of
 from spade_trainer.rewards.learnable import difficulty
 from spade_trainer.rewards.learning_potential import Tracker, signed_potential
 from spade_trainer.rewards.window import Window, mean, mean_or_zero
@@ -55,6 +55,7 @@ def score_window(document: WindowInput) -> dict[str, Any]:
                 "cause": rewards[at].cause.value,
                 "masked": rewards[at].masked,
                 "mean": means.get(groups[at]) if at in advantages else None,
+                "scale": scale,
                 "advantage": advantages.get(at),
             }
             for at, one in enumerate(document.environments)
@@ -145,6 +146,7 @@ def _signals(window: Window, reward: Reward, method: MethodConfig) -> dict[str, 
         "frontier": seen.frontier,
         "learningPotential": seen.learning_potential,
         "varianceBonus": seen.variance_bonus,
+        "blend": blend_of(seen, method.rewards),
     }
 
 

@@ -135,6 +135,9 @@ def test_every_variant_of_a_window(
             slow[skill] = value if at == 0 else 0.15 * slow[skill] + 0.85 * value
     wanted = [reward(one, rewards, slow.get(one["skill"], 0.0)) for one in named]
     assert [one["reward"] for one in found] == pytest.approx(wanted, abs=1e-9)
+    blends = [reward(one, rewards | {"variant": "Blend"}, 0.0) for one in named]
+    assert [one["blend"] for one in found] == pytest.approx(blends, abs=1e-9)
+    assert all(one["scale"] == 32 for one in found)
     maskable = rewards["variant"] in {"Blend", "SolveRate"} and rewards["negativeBlends"] == "Masked"
     left_out = [maskable and one["reward"] < 0 for one in found]
     assert [one["masked"] for one in found] == left_out

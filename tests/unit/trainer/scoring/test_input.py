@@ -1,6 +1,7 @@
 """What is wrong in a file is told with its JSON path, and nothing else happens."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -119,6 +120,14 @@ PAPER = {"profile": "Paper", "environments": [], "samples": []}
             "$.environments[0].episodes[0].return",
             "",
         ),
+        (
+            Kind.BATCH,
+            '{"environments": [{"id": "g", "episodes": [{"return": 1, "fault": "crash/step"}]}]}',
+            "$.environments[0].episodes[0]",
+            "both return and fault",
+        ),
+        (Kind.WINDOW, '{"environments": [{"id": "\\ud800"}]}', "$.environments[0].id", "half of a surrogate pair"),
+        (Kind.WINDOW, '{"environments": [], "history": {"": [1]}}', '$.history.""', "has 0 characters"),
         (Kind.BATCH, '{"environments": [], "designers": [{"id": "d"}]}', "$.designers[0].reward", "is missing"),
         (Kind.LOSS, '{"samples": [{}]}', "$.samples[0].train", "is missing"),
         (Kind.LOSS, '{"samples": [{"train": [0], "rollout": [0, 0]}]}', "$.samples[0].rollout", "2 entries, but train"),
@@ -189,6 +198,13 @@ def test_a_mask_may_be_written_as_an_array_is() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"/nowhere\.json: cannot be read"):
         scored_file(Kind.WINDOW, "/nowhere.json")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    plain, marked = tmp_path / "plain.json", tmp_path / "marked.json"
+    plain.write_text('{"environments": [{"id": "a"}]}')
+    marked.write_text(plain.read_text(), encoding="utf-8-sig")
+    assert scored_file(Kind.WINDOW, str(marked)) == scored_file(Kind.WINDOW, str(plain))
 
 
 def test_standard_input_that_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
