@@ -248,7 +248,7 @@ def _fixed() -> Iterator[str]:
 
 def _left() -> Iterator[str]:
     yield "## Otherwise in both profiles\n"
-    yield "What of the method no profile reproduces, because a gate that accepts by mistake is no gate.\n"
+    yield "What of the method no profile reproduces. The first two would make a gate that accepts by mistake.\n"
     yield "| section | how it is here |\n|---|---|"
     for section, text in LEFT.items():
         yield f"| {section} | {_cell(text)} |"
