@@ -1,6 +1,7 @@
 """`spade verify` and `spade replay` on real programs, from the shell to the last file."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 from tests.component.local.conftest import BACKENDS, COMMAND, POD_MARK, PROGRAMS, running, started_by
@@ -137,6 +139,15 @@ async def test_signal_ends_the_command_and_all_that_it_started(folder: Path, num
     await asyncio.to_thread(eventually, "the pod is gone", lambda: not running(processes))
 
 
+def computes(pod: int) -> bool:
+    """Whether a program of this pod has computed for a second: a cell, which is a child of the pod's zygote."""
+    forked = started_by(pod, "zygote")
+    with contextlib.suppress(psutil.NoSuchProcess):
+        cells = [one for one in map(psutil.Process, forked) if one.ppid() in forked]
+        return any(cell.cpu_times().user > 1 for cell in cells)
+    return False
+
+
 def test_lost_sandboxes_are_no_rejection(folder: Path, tmp_path: Path) -> None:
     settings = tmp_path / "patient.yaml"
     settings.write_text("limits: {stepSeconds: 600}\nverification: {maxCpuSeconds: 600}\n")
@@ -150,9 +161,8 @@ def test_lost_sandboxes_are_no_rejection(folder: Path, tmp_path: Path) -> None:
     killed: set[int] = set()
     while command.poll() is None and time.monotonic() < deadline:
         pods = started_by(command.pid, POD_MARK[Backend.CELLS]) - started_by(command.pid, "keeper.py") - killed
-        busy = {number for number in pods if started_by(number, "zygote")}
+        busy = {number for number in pods if computes(number)}
         for number in busy:
-            time.sleep(3)  # let the program be under way
             os.kill(number, signal.SIGKILL)
         killed |= busy
         time.sleep(0.2)

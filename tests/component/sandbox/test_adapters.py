@@ -255,6 +255,7 @@ def test_environments_of_one_pool_step_in_a_vector(sandboxes: Sandboxes) -> None
 
 def test_sessions_are_gone_when_the_sandboxes_are_left(pod: RunningPod) -> None:
     with Sandboxes(pod.target, TOKEN) as connected:
-        connected.env(FERRY, limits=LIMITS).reset(seed=1)
+        env = connected.env(FERRY, limits=LIMITS)  # closes when nothing holds it
+        env.reset(seed=1)
         assert pod.status().sessions >= 1
     eventually("the pod has no session left", lambda: pod.status().sessions == 0)
