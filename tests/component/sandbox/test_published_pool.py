@@ -7,28 +7,35 @@ used without an import, helpers stand before and after the environment, and line
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from tests.component.sandbox.programs import PROGRAMS
 from tests.unit.trainer.byte_model import write_byte_model, write_weights
+from tests.unit.trainer.fakes import scripted
 
 from spade_contracts.config import MethodConfig, SandboxLimits, resolve
 from spade_contracts.config.environments import Domain, PoolConfig
 from spade_contracts.config.method import Profile
+from spade_contracts.statuses import Outcome
 from spade_contracts.tasks import DesignTask, RunRef
+from spade_contracts.tool_calls import ToolCall, spelled
 from spade_contracts.verdicts import Stage
-from spade_sandbox.client import SandboxPool
+from spade_sandbox.client import SandboxPool, SandboxSession
 from spade_sandbox.verify.moves import Move
 from spade_sandbox.verify.parse import check_source
 from spade_sandbox.verify.playing import play
 from spade_sandbox.verify.solutions import readings
 from spade_sandbox.verify.trial import Program
+from spade_trainer.chat import Chat
 from spade_trainer.design.designer import Studio, design_slot
 from spade_trainer.design.pool import read_pool
 from spade_trainer.play.engine_client import EnginePool
+from spade_trainer.play.episode import EpisodePlan, Table, play_episode
 from spade_trainer.store.designs import Design
+from spade_trainer.store.episodes import Episode
+from spade_trainer.store.layout import environment_id
 from spade_trainer.store.objects import Store, open_store
 from spade_trainer.store.policies import finish
 from spade_trainer.store.programs import read_with_digest
@@ -131,7 +138,7 @@ async def studio(store: Store, config: MethodConfig, pool: SandboxPool) -> Async
 
 @pytest.mark.parametrize("domain", Domain)
 @pytest.mark.parametrize("profile", Profile)
-async def test_cycle_of_the_pool_admits_every_program_as_it_is(
+async def test_cycle_of_the_pool_admits_every_program_as_it_is_and_each_is_played_to_its_end(
     pool: SandboxPool, store: Store, profile: Profile, domain: Domain
 ) -> None:
     config = method(profile, domain)
@@ -143,3 +150,35 @@ async def test_cycle_of_the_pool_admits_every_program_as_it_is(
     wanted = {name: content.decode() for name, (one, content) in POOL.items() if one is domain}
     assert verdicts == dict.fromkeys(wanted, (Stage.ACCEPTED.value, "", ""))
     assert {design.document_id: design.program for design in designs} == wanted
+    for design in designs:
+        episode = await played(config, pool, here.chat, design)
+        assert (episode.outcome, episode.episode_return, episode.fault) == (Outcome.SCORED, 1.0, "")
+
+
+async def played(config: MethodConfig, pool: SandboxPool, chat: Chat, design: Design) -> Episode:
+    """An episode as a play worker plays it, by a player who says the program's own solution."""
+
+    def opened(source: str) -> AbstractAsyncContextManager[SandboxSession]:
+        return pool.session(source, config.limits, config.environments.domain, max_turns=config.play.max_turns)
+
+    async with opened(design.program) as session:
+        await session.reset(SEEDS[-1])
+        moves = readings(await session.solution(), config.environments.domain)[0].moves
+    words = iter(spelled(ToolCall(move.name, move.arguments)) if move.name else move.action for move in moves)
+    table = Table(
+        method=config,
+        policy_version=0,
+        chat=chat,
+        generate=scripted(chat, lambda prompt, request: next(words)),
+        open_session=opened,
+    )
+    plan = EpisodePlan(
+        rollout=0,
+        environment=environment_id(0, design.slot),
+        slot=design.slot,
+        play=0,
+        source=design.program,
+        hint=None,
+        seed=SEEDS[-1],
+    )
+    return await play_episode(table, plan)
