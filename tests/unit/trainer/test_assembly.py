@@ -17,7 +17,9 @@ from tests.unit.trainer.builders import (
 from spade_contracts.config import MethodConfig
 from spade_contracts.config.method import Profile
 from spade_contracts.errors import ManifestMissing
-from spade_trainer.assembly import SampleRole, assemble, samples_digest
+from spade_contracts.statuses import StepFigures
+from spade_trainer.assembly import Batch, SampleRole, assemble, samples_digest
+from spade_trainer.learner.figures import Figures, new_figures
 from spade_trainer.store.layout import environment_id
 from spade_trainer.store.objects import Store, open_store
 
@@ -43,6 +45,23 @@ def small_run(folder: Path, cycles: int = 2) -> Store:
 
 def digests(store: Store, settings: MethodConfig) -> list[str]:
     return [assemble(store, run_manifest(settings), rollout).samples_sha256 for rollout in range(4)]
+
+
+def stepped(figures: Figures, batch: Batch) -> None:
+    """Have the learner's metrics show a step on this batch."""
+    step = StepFigures(
+        rollout=batch.rollout,
+        loss=0.0,
+        gradient_norm=0.0,
+        kl=0.0,
+        importance_mean=1.0,
+        importance_clipped_fraction=0.0,
+        player_samples=batch.player_samples,
+        designer_samples=batch.designer_samples,
+        tokens=batch.tokens,
+        seconds=1.0,
+    )
+    figures.stepped(step, batch.designer_reward_mean, batch.counts)
 
 
 def test_the_first_rollouts_train_the_players_plays_only(tmp_path: Path) -> None:
@@ -89,6 +108,10 @@ def test_a_lone_environment_of_a_skill_gets_no_credit_and_is_counted(tmp_path: P
     credit = [sample.advantage for sample in batch.samples if sample.role is SampleRole.DESIGNER]
     assert [value != 0 for value in credit] == [True, True, False]
     assert batch.counts["alone"] == 1
+    figures = new_figures()
+    assert figures.registry.get_sample_value("spade_step_samples", {"kind": "alone"}) == 0
+    stepped(figures, batch)
+    assert figures.registry.get_sample_value("spade_step_samples", {"kind": "alone"}) == 1
     whole = method(environments={"per_cycle": 3}, rewards={"centring": "Batch"})
     assert assemble(store, run_manifest(whole), 1, last_rollout=True).counts["alone"] == 0
 
@@ -100,6 +123,12 @@ def test_a_rollout_of_which_no_play_is_left_trains_nothing(tmp_path: Path) -> No
     batch = assemble(store, run_manifest(method()), 0)
     assert batch.samples == ()
     assert set(batch.counts.values()) == {0}
+    figures = new_figures()
+    stepped(figures, assemble(small_run(tmp_path / "before"), run_manifest(method()), 0))
+    assert figures.registry.get_sample_value("spade_step_samples", {"kind": "player"}) == 16
+    stepped(figures, batch)
+    for kind in batch.counts:
+        assert figures.registry.get_sample_value("spade_step_samples", {"kind": kind}) == 0, kind
 
 
 def test_player_credit_is_a_z_score_within_each_environment(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Answers that never end, hold control tokens, or call tools in no form are told to whoever counts them."""
 
+from collections import Counter
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +12,12 @@ from tests.unit.trainer.fakes import ScriptedSession, opening, scripted, step
 
 from spade_contracts.config import SamplingConfig
 from spade_contracts.engine_api import FinishReason, GenerateResponse
+from spade_trainer.assembly import SampleRole
 from spade_trainer.chat import Chat, load_chat
 from spade_trainer.design.writing import Policy, by_policy
 from spade_trainer.flaws import Flaw, flaws_of
 from spade_trainer.play.episode import EpisodePlan, Table, play_episode
+from spade_trainer.workers.figures import Figures, new_figures
 
 SAMPLING = SamplingConfig(temperature=1.0, top_p=1.0, top_k=-1, max_new_tokens=60)
 WIN = step("You win.", 1.0, terminated=True)
@@ -29,6 +34,12 @@ def drawn(chat: Chat, text: str, finish: FinishReason) -> GenerateResponse:
     return GenerateResponse(
         token_ids=tokens, log_probs=(-0.1,) * len(tokens), finish_reason=finish, spans=(), boot_id="scripted"
     )
+
+
+def counted(figures: Figures, name: str, role: SampleRole) -> dict[Flaw, float]:
+    """A worker's count by flaw, without zeros."""
+    values = {flaw: figures.registry.get_sample_value(name, {"role": role, "flaw": flaw}) for flaw in Flaw}
+    return {flaw: value for flaw, value in values.items() if value}
 
 
 @given(text=st.text("ab <|>im_end", min_size=1), ended=st.booleans(), stopped=st.booleans())
@@ -54,20 +65,22 @@ def test_an_answer_is_flawed_exactly_where_it_lacks_an_end_or_holds_control_toke
     ],
 )
 async def test_flaws_of_a_turn_are_told_as_it_is_played(chat: Chat, words: str, most: int, flaws: list[Flaw]) -> None:
-    told: list[Flaw] = []
+    figures = new_figures()
+    observe = partial(figures.answer_flawed, SampleRole.PLAYER)
     settings = method(play={"sampling": {"max_new_tokens": most}})
     engine = scripted(chat, lambda prompt, request: words)
-    await play_episode(Table(settings, 0, chat, engine, opening(ScriptedSession([WIN])), told.append), PLAN)
-    assert told == flaws
+    await play_episode(Table(settings, 0, chat, engine, opening(ScriptedSession([WIN])), observe), PLAN)
+    assert counted(figures, "spade_worker_flawed_answers_total", SampleRole.PLAYER) == Counter(flaws)
 
 
 async def test_a_tool_call_without_form_is_told(chat: Chat) -> None:
-    told: list[Flaw] = []
+    figures = new_figures()
+    observe = partial(figures.answer_flawed, SampleRole.PLAYER)
     settings = method(environments={"domain": "Tools"})
     engine = scripted(chat, lambda prompt, request: "<tool_call>look</tool_call>")
     session = ScriptedSession([step("Call a tool."), WIN])
-    await play_episode(Table(settings, 0, chat, engine, opening(session), told.append), PLAN)
-    assert told == [Flaw.MALFORMED_CALL] * 2
+    await play_episode(Table(settings, 0, chat, engine, opening(session), observe), PLAN)
+    assert counted(figures, "spade_worker_flawed_answers_total", SampleRole.PLAYER) == {Flaw.MALFORMED_CALL: 2}
 
 
 @pytest.mark.parametrize("keep_end", [False, True])
@@ -76,7 +89,8 @@ async def test_a_tool_call_without_form_is_told(chat: Chat) -> None:
     [("class GEnv: ...", []), ("x" * 99, [Flaw.UNENDED]), ("a <|im_end|> b", [Flaw.CONTROL_TOKENS])],
 )
 async def test_flaws_of_a_designers_answer_are_told(chat: Chat, words: str, flaws: list[Flaw], keep_end: bool) -> None:
-    told: list[Flaw] = []
-    policy = Policy(chat, scripted(chat, lambda prompt, request: words), 0, told.append)
+    figures = new_figures()
+    observe = partial(figures.answer_flawed, SampleRole.DESIGNER)
+    policy = Policy(chat, scripted(chat, lambda prompt, request: words), 0, observe)
     await by_policy(policy, [1, 2], SAMPLING, seed=0, timeout_seconds=1, keep_end=keep_end)
-    assert told == flaws
+    assert counted(figures, "spade_worker_flawed_answers_total", SampleRole.DESIGNER) == Counter(flaws)

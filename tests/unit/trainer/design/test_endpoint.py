@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,9 +26,11 @@ from spade_trainer.design.endpoint import (
 )
 from spade_trainer.design.prompt import ChatMessage
 from spade_trainer.store.designs import Usage
+from spade_trainer.workers.figures import new_figures
 
 SAMPLING = SamplingConfig(temperature=0.6, top_p=0.95, top_k=20, max_new_tokens=100)
 MESSAGES: list[ChatMessage] = [{"role": "user", "content": "Write."}]
+ROLE = "designer"
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -69,7 +70,7 @@ class Served:
         self.answers = list(answers)
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
-        self.results: Counter[RequestResult] = Counter()
+        self.figures = new_figures()
         self.pauses: list[float] = []
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -78,7 +79,13 @@ class Served:
         return await self.answers[min(len(self.bodies), len(self.answers)) - 1](request)
 
     def observe(self, result: RequestResult) -> None:
-        self.results[result] += 1
+        self.figures.endpoint_asked(ROLE, result)
+
+    def counted(self, name: str) -> dict[RequestResult, float]:
+        """A worker's count by result, without zeros."""
+        labels = {result: {"role": ROLE, "result": result} for result in RequestResult}
+        values = {result: self.figures.registry.get_sample_value(name, own) for result, own in labels.items()}
+        return {result: value for result, value in values.items() if value}
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -145,7 +152,7 @@ async def test_what_may_pass_is_tried_again(name: str) -> None:
         answer = await ask(MESSAGES, SAMPLING)
     assert answer.text == "at last"
     assert answer.usage == Usage(3, 5, 0, 0.0)
-    assert served.results == {result: 2, RequestResult.ANSWERED: 1}
+    assert served.counted("spade_endpoint_requests_total") == {result: 2, RequestResult.ANSWERED: 1}
     assert len(served.pauses) == 2
 
 
@@ -157,7 +164,7 @@ async def test_what_does_not_pass_is_a_fault_of_infrastructure(name: str) -> Non
         with pytest.raises(EndpointUnavailable, match=f"no answer in 3 tries; the last: {result}") as caught:
             await ask(MESSAGES, SAMPLING)
     assert not caught.value.permanent
-    assert served.results == {result: 3}
+    assert served.counted("spade_endpoint_requests_total") == {result: 3}
     assert len(served.pauses) == 2
 
 
@@ -166,7 +173,7 @@ async def test_endpoint_that_says_nothing_is_given_up_after_its_deadline() -> No
     async with asking(served, timeout_seconds=0.05, attempts=2) as ask:
         with pytest.raises(EndpointUnavailable, match=r"no answer within 0\.05 s"):
             await ask(MESSAGES, SAMPLING)
-    assert served.results == {RequestResult.TIMEOUT: 2}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.TIMEOUT: 2}
 
 
 async def test_endpoint_that_is_not_there_is_a_fault_of_infrastructure() -> None:
@@ -174,7 +181,7 @@ async def test_endpoint_that_is_not_there_is_a_fault_of_infrastructure() -> None
     async with asking(served, url=f"http://127.0.0.1:{unused_port()}/v1", attempts=2) as ask:
         with pytest.raises(EndpointUnavailable):
             await ask(MESSAGES, SAMPLING)
-    assert served.results == {RequestResult.UNREACHABLE: 2}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.UNREACHABLE: 2}
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
@@ -186,7 +193,7 @@ async def test_what_can_never_be_served_is_refused_at_once(status: int) -> None:
     assert caught.value.permanent
     assert caught.value.where == "environments.designer.endpoint"
     assert "secret" not in str(caught.value)
-    assert served.results == {RequestResult.REFUSED: 1}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.REFUSED: 1}
 
 
 OTHER_BOUNDS = [
@@ -207,7 +214,7 @@ async def test_server_that_takes_the_bound_by_its_newer_name_only_is_asked_so_fr
     assert (first.usage.requests, second.usage.requests) == (2, 1)
     assert [body.get("max_tokens") for body in served.bodies] == [100, None, None]
     assert [body.get("max_completion_tokens") for body in served.bodies] == [None, 100, 100]
-    assert served.results == {RequestResult.OTHER_BOUND: 1, RequestResult.ANSWERED: 2}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.OTHER_BOUND: 1, RequestResult.ANSWERED: 2}
     assert served.pauses == []
 
 
@@ -216,7 +223,7 @@ async def test_server_that_takes_neither_name_is_no_endless_task() -> None:
     async with asking(served) as ask:
         with pytest.raises(EndpointRefused, match="too large"):
             await ask(MESSAGES, SAMPLING)
-    assert served.results == {RequestResult.OTHER_BOUND: 1, RequestResult.REFUSED: 1}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.OTHER_BOUND: 1, RequestResult.REFUSED: 1}
 
 
 @pytest.mark.parametrize(
@@ -227,7 +234,7 @@ async def test_other_refusals_are_no_question_of_the_name(body: str) -> None:
     async with asking(served) as ask:
         with pytest.raises(EndpointRefused):
             await ask(MESSAGES, SAMPLING)
-    assert served.results == {RequestResult.REFUSED: 1}
+    assert served.counted("spade_endpoint_requests_total") == {RequestResult.REFUSED: 1}
 
 
 @pytest.mark.parametrize("content", ["", None])

@@ -100,7 +100,6 @@ def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain
         (Profile.CORRECTED, "Tools", COMPACT, "tools_compact"),
     ],
 )
-@pytest.mark.switch("designerWithoutCorpus")
 def test_paper_asks_for_another_contract_where_there_is_no_corpus(
     profile: Profile, domain: str, environments: dict[str, Any], name: str
 ) -> None:

@@ -1,5 +1,6 @@
 """An episode keeps the tokens that were drawn, asks for no more than fits, and scores only what the program said."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from spade_contracts.engine_api import GenerateRequest
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.statuses import Outcome
 from spade_sandbox.client import StepResult
+from spade_trainer.assembly import SampleRole
 from spade_trainer.chat import Chat, load_chat
+from spade_trainer.flaws import Flaw, unobserved
 from spade_trainer.play.episode import SPARE_TOKENS, EpisodePlan, Table, lost_episode, play_episode
+from spade_trainer.workers.figures import new_figures
 
 WIN = step("You win.", 1.0, terminated=True)
 
@@ -35,12 +39,14 @@ def table(chat: Chat, session: ScriptedSession, *, text: str = r"I say \boxed{5}
     requests = patch.pop("requests", None)
     profile = patch.pop("profile", Profile.CORRECTED)
     script = patch.pop("script", lambda prompt, request: text)
+    observe = patch.pop("observe", unobserved)
     return Table(
         method=method(profile, **patch),
         policy_version=3,
         chat=chat,
         generate=scripted(chat, script, requests),
         open_session=opening(session),
+        observe=observe,
     )
 
 
@@ -154,8 +160,12 @@ async def test_an_episode_stays_within_its_context_and_is_truncated_there(chat: 
 async def test_a_turn_that_does_not_end_is_kept_but_not_acted_on(chat: Chat) -> None:
     session = ScriptedSession([WIN])
     sampling = {"sampling": {"max_new_tokens": 5}}
-    episode = await play_episode(table(chat, session, play=sampling), plan())
+    figures = new_figures()
+    observe = partial(figures.answer_flawed, SampleRole.PLAYER)
+    episode = await play_episode(table(chat, session, play=sampling, observe=observe), plan())
     assert (episode.outcome, episode.episode_return, session.actions) == (Outcome.TRUNCATED, 0.0, [])
+    unended: dict[str, str] = {"role": SampleRole.PLAYER, "flaw": Flaw.UNENDED}
+    assert figures.registry.get_sample_value("spade_worker_flawed_answers_total", unended) == 1
     assert episode.trajectory.drawn_tokens == 5
     assert episode.prefix_check == "exact"
 

@@ -1,5 +1,6 @@
 """A design worker asks the endpoints that a run names, with the run's keys, and counts what became of it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from spade_contracts.errors import InvalidInput
 from spade_contracts.tasks import DesignTask, RunRef
 from spade_contracts.verdicts import accepted
 from spade_sandbox.verify import Judgement
+from spade_trainer.design.corpus import Cut
+from spade_trainer.design.corpus_index import index_corpus, write_index
 from spade_trainer.design.designer import Studio, design_slot
 from spade_trainer.play.engine_client import EnginePool
 from spade_trainer.store.objects import Store, open_store
@@ -99,6 +102,40 @@ async def test_designer_and_hints_may_be_models_behind_endpoints_of_their_own(st
     assert 'spade_endpoint_requests_total{result="answered",role="designer"} 1.0' in shown
     assert 'spade_endpoint_requests_total{result="answered",role="hints"} 1.0' in shown
     assert 'spade_endpoint_requests_total{result="refused",role="hints"} 0.0' in shown
+
+
+async def test_document_of_a_hundred_thousand_words_is_cut_by_the_worker_and_counted(
+    store: Store, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append((await request.json())["messages"][-1]["content"])
+        return web.json_response({"choices": [{"message": {"content": GAME}, "finish_reason": "stop"}]})
+
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"text": "word " * 100_000}) + "\n")
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", answer)
+    figures = new_figures()
+    async with TestServer(application) as server:
+        config = method(
+            environments={
+                "skills": ("Optimization", "Causal Inference"),
+                "corpus": {"uri": corpus.as_uri(), "max_words": 6000},
+                "designer": {
+                    "source": "Endpoint",
+                    "endpoint": {"url": str(server.make_url("/v1")), "model": "designer"},
+                },
+            },
+            play={"hinted_plays": 0},
+        )
+        write_index(store, index_corpus(config.environments.corpus))
+        await designed(store, config, figures)
+    assert asked[0].count("word ") < 6100
+    assert "[Document truncated at ~6000 words]" in asked[0]
+    cuts = {cut: figures.registry.get_sample_value("spade_worker_documents_cut_total", {"limit": cut}) for cut in Cut}
+    assert cuts == {Cut.WORDS: 1, Cut.TOKENS: 0, Cut.CONTEXT: 0}
 
 
 async def test_pool_is_read_anew_and_must_be_the_same_in_every_cycle(store: Store, tmp_path: Path) -> None:
