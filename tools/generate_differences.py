@@ -55,8 +55,8 @@ FIXED: dict[str, str] = {
 counts."""
 
 LEFT: dict[str, str] = {
-    "§4.5": "The reference accepts a program that loads, resets and steps. Controls run in both profiles: one whose goal "
-    "is reached at reset, or by null, random or constant actions, is rejected.",
+    "§4.5": "The reference accepts a program that loads, resets and steps. Controls run in both profiles: one whose "
+    "goal is reached at reset, or by null, random or constant actions, is rejected.",
     "§4.3": "The reference's judge accepts by an empty answer and by a failure. Here only a clear yes accepts.",
     "§6": "A bad example in the designer's prompt is named by its class, where the reference names its file.",
 }
