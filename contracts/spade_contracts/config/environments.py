@@ -55,6 +55,17 @@ ASKED = (DesignerSource.POLICY, DesignerSource.ENDPOINT)
 """Sources that are asked for programs: they need skills, prompts and a corpus."""
 
 
+class DesignerContract(StrEnum):
+    """What a designer is asked for, whether or not it is shown a document."""
+
+    BY_CORPUS = "ByCorpus"
+    """With a corpus interactive games with partial reward, or tools with several instructions; without one what switch
+    designerWithoutCorpus says."""
+    OTHER_CONTRACT = "OtherContract"
+    """What the reference asks for without a corpus: games with sparse reward and a worked example, tools with a single
+    task. With a corpus its document is shown before them."""
+
+
 class AllRejected(StrEnum):
     """What becomes of a cycle of which no program was accepted."""
 
@@ -107,6 +118,9 @@ class DesignerConfig(Document):
     """What source Pool draws from."""
     sampling: SamplingConfig
     """Sampling of the designer's answers; an endpoint gets temperature, topP and maxNewTokens."""
+    contract: DesignerContract = DesignerContract.BY_CORPUS
+    """What is asked for, apart from the document. OtherContract is what the reference asks for without a corpus
+    (method.md §2.4, §10)."""
     prompt_template: PromptTemplate
     """Full makes every demand in words; Compact is for models that cannot read that much."""
     attempts: int = Field(ge=1, le=20)

@@ -35,7 +35,7 @@ VOCABULARY = 512
 CONTEXT = 256
 END = 3
 """The stop token."""
-START_SECONDS = 240.0
+START_SECONDS = 600.0
 CHANGED_EXPERT = "model.layers.1.mlp.experts.2.down_proj.weight"
 POLICY_VERSIONS = (0, 1, 2)
 PROBE = [(37 * i * i + 11 * i + 5) % VOCABULARY for i in range(96)]

@@ -10,11 +10,19 @@ import pytest
 
 from spade_cli.check import resolved
 from spade_cli.cluster import read_document
+from spade_trainer.design.request import template_name
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FOLDER = EXAMPLES / "ablations"
 Patch = Mapping[str, object]
-GAMES, GAMES_8B = "games-30b-a3b", "games-8b"
+GAMES, GAMES_4B, GAMES_8B = "games-30b-a3b", "games-4b", "games-8b"
+FIXED_POOL: Patch = {
+    "environments.designer.source": "Pool",
+    "environments.designer.pool.uri": "file:///storage/pools/fixed.jsonl",
+    "environments.designer.pool.sha256": "0" * 64,
+    "environments.cycleLength": 1,
+    "play.hintedPlays": 0,
+}
 
 ABLATIONS: dict[str, tuple[str, Patch]] = {
     "no-memory": (GAMES, {"environments.memory.size": 0}),
@@ -45,16 +53,10 @@ ABLATIONS: dict[str, tuple[str, Patch]] = {
             "environments.designer.endpoint.model": "Qwen3-30B-A3B-Instruct-2507",
         },
     ),
-    "fixed-pool": (
-        GAMES,
-        {
-            "environments.designer.source": "Pool",
-            "environments.designer.pool.uri": "file:///storage/pools/fixed.jsonl",
-            "environments.designer.pool.sha256": "0" * 64,
-            "environments.cycleLength": 1,
-            "play.hintedPlays": 0,
-        },
-    ),
+    "sparse-contract": (GAMES, {"environments.designer.contract": "OtherContract"}),
+    "fixed-pool": (GAMES, FIXED_POOL),
+    "fixed-pool-4b": (GAMES_4B, FIXED_POOL),
+    "fixed-pool-8b": (GAMES_8B, FIXED_POOL),
 }
 """File → its recipe, and what it changes (method.md §10)."""
 every = pytest.mark.parametrize("name", ABLATIONS)
@@ -120,6 +122,20 @@ def test_the_file_says_what_it_changes(name: str) -> None:
     )
     said = comment.rpartition(f"examples/recipes/{ABLATIONS[name][0]}.yaml with: ")[2].removesuffix(".")
     assert set(said.split(", ")) == set(ABLATIONS[name][1])
+
+
+def test_corpus_and_contract_are_changed_one_at_a_time_and_together() -> None:
+    def cell(document: dict[str, Any]) -> tuple[bool, str]:
+        method = resolved(document)
+        return bool(method.environments.corpus.uri), template_name(method)
+
+    names = ("no-corpus-same-contract", "sparse-contract", "no-corpus")
+    assert [cell(recipe(names[0])), *(cell(ablation(name)) for name in names)] == [
+        (True, "games_full"),
+        (False, "games_full"),
+        (True, "games_sparse_full"),
+        (False, "games_sparse_full"),
+    ]
 
 
 def test_equal_compute_has_as_many_plays_in_a_cycle_as_its_recipe() -> None:

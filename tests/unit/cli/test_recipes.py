@@ -98,6 +98,8 @@ CONSTANTS: tuple[Row, ...] = (
     ("§8.4", "learner.loss.importanceLow", all_six(0.0)),
     ("§8.4", "learner.loss.importanceHigh", all_six(2.0)),
     ("§9", "learner.ranks", all_six(8)),
+    ("§9", "learner.parallelism.tensor", (2, 2, 4, 2, 2, 4)),
+    ("§9", "learner.parallelism.pipeline", all_six(1)),
     ("§9", "learner.parallelism.expert", (1, 1, 8, 1, 1, 8)),
     ("§9", "learner.loss.maxTokensPerMicrobatch", all_six(8192)),
     ("§9", "learner.checkpointEvery", all_six(16)),
@@ -105,12 +107,10 @@ CONSTANTS: tuple[Row, ...] = (
 BASELINES = ("rlve-4b", "rlve-8b", "rlve-30b-a3b")
 """Procedural families (method.md §10)."""
 ROLLOUTS = (400, 400, 400, 500, 400, 400)
-EIGHT_ENGINES = {"max-model-len": "32768", "gpu-memory-utilization": "0.7"}
-ONE_ENGINE = EIGHT_ENGINES | {
-    "tensor-parallel-size": "8",
-    "enable-expert-parallel": "true",
-    "disable-custom-all-reduce": "true",
-}
+OF_AN_ENGINE = {"max-model-len": "32768", "gpu-memory-utilization": "0.7"}
+OF_THE_LARGE_ENGINE = {"enable-expert-parallel": "true", "disable-custom-all-reduce": "true"}
+DEVICES = {"two-gpus": 2, "eight-gpus": 8}
+"""Claim template → its devices."""
 
 
 @cache
@@ -151,15 +151,32 @@ def test_rollouts_and_what_follows_from_the_constants(recipe: str, rollouts: int
     assert scale == (32.0 if recipe.startswith("games") else 50.0)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [*RECIPES, *BASELINES])
 def test_engines_share_the_learners_eight_devices(recipe: str) -> None:
     spec = document(recipe)["spec"]
+    learner, engine = spec["learner"], spec["engine"]
     large = recipe.endswith("30b-a3b")
-    memory = "0.85" if recipe == "tools-30b-a3b" else "0.7"
+    devices = DEVICES[learner["deviceClaimTemplate"]]
     assert spec["placement"] == "Colocated"
-    assert spec["engine"]["replicas"] == spec["learner"]["nodes"] == (1 if large else 8)
-    assert spec["engine"]["args"] == (ONE_ENGINE if large else EIGHT_ENGINES) | {"gpu-memory-utilization": memory}
-    assert method(recipe).learner.parallelism.tensor == (4 if large else 1)
+    assert engine["replicas"] == learner["nodes"] == (1 if large else 4)
+    assert (learner["ranksPerNode"], learner["nodes"] * devices) == (devices, 8)
+    memory = "0.85" if recipe == "tools-30b-a3b" else "0.7"
+    of_its_size = OF_THE_LARGE_ENGINE if large else {}
+    wanted = OF_AN_ENGINE | of_its_size | {"gpu-memory-utilization": memory, "tensor-parallel-size": str(devices)}
+    assert engine["args"] == wanted
+
+
+@pytest.mark.parametrize("recipe", [*RECIPES, *BASELINES])
+def test_tensor_parallelism_stays_within_a_pod(recipe: str) -> None:
+    tensor = method(recipe).learner.parallelism.tensor
+    assert document(recipe)["spec"]["learner"]["ranksPerNode"] % tensor == 0
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_no_setting_gives_entropy_a_coefficient_other_than_the_references_zero(recipe: str) -> None:
+    places = {setting.place for setting in explained(document(recipe))}
+    assert "learner.loss.klCoefficient" in places
+    assert not [place for place in places if "entropy" in place.lower()]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -40,7 +40,7 @@ class MemoryExample:
 class DesignTemplate:
     """The wording of a designer prompt, one field a section of its file.
 
-    user: the request with a document; empty in a template that never has one. user_without_document: without one.
+    user: the request with a document. user_without_document: without one.
     memory_code_characters: how much of a positive example's program is shown. more: what single prompts have besides:
     a worked example, or the extent of a task by difficulty.
     """
@@ -59,9 +59,9 @@ class DesignTemplate:
 def load_design_template(name: str) -> DesignTemplate:
     """A template by name: DOMAIN_full makes every demand, DOMAIN_compact is for very small models.
 
-    DOMAIN is `games` (method.md §2.2), `tools` (§2.5, several instructions), or, of designers without a corpus,
-    `games_sparse` (§2.4) and `tools_single` (§2.5, one task). What stands in a section `contract` is shared by the
-    requests with and without a document. Raises FileNotFoundError for another name and KeyError if the file lacks a
+    DOMAIN is `games` (method.md §2.2), `tools` (§2.5, several instructions), or, of the reference's designers without a
+    corpus, `games_sparse` (§2.4) and `tools_single` (§2.5, one task). What stands in a section `contract` is shared by
+    the requests with and without a document. Raises FileNotFoundError for another name and KeyError if the file lacks a
     section.
     """
     text = load_sections(PACKAGE, name)
@@ -69,7 +69,7 @@ def load_design_template(name: str) -> DesignTemplate:
     return DesignTemplate(
         name=name,
         system=text.get("system"),
-        user=text.get("user", "").replace("$contract", contract),
+        user=text["user"].replace("$contract", contract),
         user_without_document=text["user without document"].replace("$contract", contract),
         positives=text["positives"],
         positive=text["positive"],

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from spade_contracts.config import MethodConfig
-from spade_contracts.config.environments import Domain
+from spade_contracts.config.environments import DesignerContract, Domain
 from spade_contracts.config.switches import DesignerWithoutCorpus, ToolDesignerSystem
 from spade_trainer.design.briefs import draw_brief, draw_ideas, sketches
 from spade_trainer.design.draws import keyed
@@ -22,12 +22,14 @@ Place = tuple[int, int, int]
 
 
 def template_name(method: MethodConfig) -> str:
-    """The designer's template: by domain, by corpus or none, and by how much the model can read.
+    """The designer's template: by domain, by contract, and by how much the model can read.
 
     Without a corpus the reference asks for something else than with one (switch designerWithoutCorpus, method.md §10).
     """
     settings = method.environments
-    other = not settings.corpus.uri and method.switches.designer_without_corpus is DesignerWithoutCorpus.OTHER_CONTRACT
+    other = settings.designer.contract is DesignerContract.OTHER_CONTRACT or (
+        not settings.corpus.uri and method.switches.designer_without_corpus is DesignerWithoutCorpus.OTHER_CONTRACT
+    )
     if settings.domain is Domain.TOOLS:
         contract = "tools_single" if other else "tools"
     else:
@@ -84,7 +86,7 @@ def _of_tools(method: MethodConfig, place: Place, template: DesignTemplate, skil
 
 
 def _of_games(method: MethodConfig, place: Place, template: DesignTemplate, skill: Skill) -> Mapping[str, str]:
-    """Ideas, turns and example of the game prompt without a corpus. Source: method.md §2.4."""
+    """Ideas, turns and example of the game prompt with sparse reward. Source: method.md §2.4."""
     if "sparse" not in template.name:
         return {}
     ideas = draw_ideas(skill.name, keyed(method.seed, Purpose.BRIEF, *place))

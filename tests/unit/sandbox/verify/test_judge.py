@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from importlib import resources
 
 import pytest
 from aiohttp import web
@@ -15,7 +16,16 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.config.verification import JudgeSettings
 from spade_contracts.errors import InfrastructureFault
 from spade_contracts.verdicts import Reason, Stage
-from spade_sandbox.verify.judge import Judge, check_judge, judge_at, mark_of, prompt_for, word_of
+from spade_sandbox.verify.judge import (
+    TEMPLATES,
+    Judge,
+    check_judge,
+    judge_at,
+    mark_of,
+    prompt_for,
+    template_of,
+    word_of,
+)
 
 SOURCE = "class AEnv:\n    pass\n"
 MARK = mark_of(SOURCE)
@@ -112,6 +122,30 @@ async def test_cancelled_judgement_is_cancelled_and_no_verdict() -> None:
 def test_prompt_holds_the_whole_program_between_its_marks(domain: Domain) -> None:
     prompt = prompt_for(SOURCE, domain)
     assert f"BEGIN {MARK}\n{SOURCE}\nEND {MARK}" in prompt
+    assert f"VERDICT {MARK}: yes" in prompt
+
+
+@pytest.mark.parametrize("domain", Domain)
+def test_program_is_never_read_as_a_template(domain: Domain) -> None:
+    source = "PRICE = '$mark $program ${mark} $5'\n"
+    assert f"\n{source}\n" in prompt_for(source, domain)
+
+
+def demands() -> list[tuple[Domain, str, str]]:
+    """Domain, what each demand of its template is called, and the words that make it."""
+    folder = resources.files("spade_sandbox.verify") / "templates"
+    lines = [
+        (domain, line.partition(": "))
+        for domain, name in TEMPLATES.items()
+        for line in (folder / f"{name}.demands.txt").read_text().splitlines()
+    ]
+    return [(domain, demand, words) for domain, (demand, _, words) in lines]
+
+
+@pytest.mark.parametrize(("domain", "demand", "words"), demands())
+def test_judge_is_asked_for_every_demand(domain: Domain, demand: str, words: str) -> None:
+    assert words
+    assert words in template_of(domain), demand
 
 
 Handler = Callable[[web.Request], "web.Response"]

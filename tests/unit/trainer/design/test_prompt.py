@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_trainer.design.prompt import MemoryExample, designer_messages, load_design_template
+from spade_trainer.design.prompt import PACKAGE, MemoryExample, designer_messages, load_design_template
+from spade_trainer.design.sections import load_sections
 
 TEMPLATES = ("games_full", "games_compact")
 GOOD = MemoryExample("GoodEnv", "Optimization", "class GoodEnv:\n" + "    x = 1\n" * 500, 0.5, 0.25)
@@ -29,6 +30,26 @@ def demands():
 @pytest.mark.parametrize(("demand", "phrase"), demands())
 def test_full_prompt_makes_every_demand_of_the_method(demand, phrase):
     assert phrase in load_design_template("games_full").user, demand
+
+
+def test_full_prompt_keeps_the_order_of_the_method():
+    text = ask("games_full")[1]
+    contract = load_sections(PACKAGE, "games_full")["contract"]
+    rules, footer = contract.split("Skill to train:")
+    rules = rules.strip()
+    assert "\n" in rules
+    parts = (
+        "<document>\nA bell.\n</document>",
+        rules,
+        "Skill to train: Optimization (best of few)",
+        "Difficulty: medium",
+        "at least 3 steps",
+        "one ```python block",
+    )
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert text.startswith(parts[0])
+    assert text.rstrip().endswith(footer.strip().splitlines()[-1])
 
 
 @given(st.text().map(str.strip).filter(bool))

@@ -38,22 +38,25 @@ def settings(profile: Profile = Profile.CORRECTED, domain: str = "Games", **envi
 
 
 NO_CORPUS = {"corpus": {"uri": ""}}
+OTHER = {"designer": {"contract": "OtherContract"}}
+FULL = ("games_full", "tools_full", "games_sparse_full", "tools_single_full")
 COMPACT = {"designer": {"prompt_template": "Compact"}}
 
 
 @pytest.mark.parametrize(
     ("template", "demand", "words"),
-    [(name, *one) for name in ("games_full", "tools_full") for one in listed(name)],
+    [(name, *one) for name in FULL for one in listed(name)],
 )
 def test_request_with_a_document_makes_every_demand(template: str, demand: str, words: str) -> None:
-    assert words in load_design_template(template).user, demand
+    loaded = load_design_template(template)
+    assert words in loaded.user + loaded.more.get("example", ""), demand
 
 
 @pytest.mark.parametrize(
     ("template", "demand", "words"),
     [
         (name, *one)
-        for name in ("games_full", "tools_full", "games_sparse_full", "tools_single_full")
+        for name in FULL
         for one in listed(name)
         if one[0] not in OF_DOCUMENTS and "described below" not in one[1]
     ],
@@ -73,12 +76,16 @@ def test_request_for_a_hint_makes_every_demand(template: str, demand: str, words
     assert words in load_sections(PACKAGE, template)["system"], demand
 
 
+@pytest.mark.parametrize("contract", [{}, OTHER], ids=["ByCorpus", "OtherContract"])
 @pytest.mark.parametrize("domain", ["Games", "Tools"])
 @pytest.mark.switch("designerWithoutCorpus")
-def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain: str) -> None:
+def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(
+    domain: str, contract: dict[str, Any]
+) -> None:
     place, skill = (0, 0, 0), known_skills(Domain(domain))[0]
-    (*_, grounded) = request_messages(settings(domain=domain), place, skill, "A bell.")
-    (*_, alone) = request_messages(settings(domain=domain, **NO_CORPUS), place, skill, None)
+    (*_, grounded) = request_messages(settings(domain=domain, **contract), place, skill, "A bell.")
+    (*_, alone) = request_messages(settings(domain=domain, **NO_CORPUS, **contract), place, skill, None)
+    assert grounded["content"].startswith("<document>\nA bell.\n</document>\n")
     ours, others = set(alone["content"].splitlines()), set(grounded["content"].splitlines())
     assert len(ours - others) <= 1
     assert all("document" in line or line in ("A bell.", "") for line in others - ours)
@@ -98,19 +105,25 @@ def test_without_a_corpus_corrected_changes_the_document_and_nothing_else(domain
         (Profile.CORRECTED, "Games", NO_CORPUS, "games_full"),
         (Profile.CORRECTED, "Tools", NO_CORPUS, "tools_full"),
         (Profile.CORRECTED, "Tools", COMPACT, "tools_compact"),
+        (Profile.PAPER, "Games", OTHER, "games_sparse_full"),
+        (Profile.PAPER, "Tools", OTHER, "tools_single_full"),
+        (Profile.CORRECTED, "Games", {"designer": OTHER["designer"] | COMPACT["designer"]}, "games_sparse_compact"),
+        (Profile.CORRECTED, "Tools", {"designer": OTHER["designer"] | COMPACT["designer"]}, "tools_single_compact"),
+        (Profile.CORRECTED, "Games", {**NO_CORPUS, **OTHER}, "games_sparse_full"),
     ],
 )
-def test_paper_asks_for_another_contract_where_there_is_no_corpus(
+def test_paper_asks_for_another_contract_where_there_is_no_corpus_and_all_do_where_it_is_set(
     profile: Profile, domain: str, environments: dict[str, Any], name: str
 ) -> None:
     method = settings(profile, domain, **environments)
     assert template_name(method) == name
-    document = None if environments.get("corpus") else "A bell."
+    document = None if environments.get("corpus") == NO_CORPUS["corpus"] else "A bell."
     skill = method.environments.skills[0]
     text = request_messages(method, (0, 0, 0), skill, document)[-1]["content"]
     assert not re.search(r"\$[a-z]", text)
     assert skill in text
     assert "medium" in text
+    assert ("A bell." in text) == bool(document)
 
 
 @pytest.mark.switch("toolDesignerSystem")
