@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.s3 import S3Service, s3_service
-from tests.unit.trainer.builders import method
 from tests.unit.trainer.byte_model import write_byte_model, write_weights
-from tests.unit.trainer.whole_run import Turn, manifest_bytes, recorded, run, scripted
+from tests.unit.trainer.whole_run import manifest_bytes, recorded, run, scripted, small
+from tests.unit.trainer.written import Request
 
 from spade_contracts.config import resolve
 from spade_contracts.config.method import Profile
@@ -104,15 +104,15 @@ async def test_a_worker_of_a_run_in_a_bucket_copies_no_weights(service: S3Servic
 async def test_the_manifests_of_a_run_are_the_same_in_a_bucket_as_on_a_volume(
     service: S3Service, tmp_path: Path
 ) -> None:
-    def won(turn: Turn) -> bool:
-        return ((turn.play or 0) + turn.slot) % 3 == 0
+    def won(request: Request) -> bool:
+        return ((request.play or 0) + request.slot) % 3 == 0
 
-    config = method()
+    config = small()
     chat = load_chat(write_byte_model(tmp_path / "model", context_tokens=65536))
     volume = open_store((tmp_path / "run").as_uri())
     bucket = open_store(f"s3://{service.bucket()}/runs/default/mini")
     await run(volume, config, ROLLOUTS, chat, scripted(chat, config, ROLLOUTS, won))
-    await run(bucket, config, ROLLOUTS, chat, recorded(volume, config, ROLLOUTS), workers=2)
+    await run(bucket, config, ROLLOUTS, chat, recorded(volume, config, ROLLOUTS, chat), workers=2)
     expected = manifest_bytes(volume, ROLLOUTS, config)
     assert manifest_bytes(bucket, ROLLOUTS, config) == expected
 

@@ -1,92 +1,134 @@
-"""A whole run without a model: the real plans, episodes, parts, manifests and batches around a scripted engine.
+"""A whole run without a model: the real studio, episodes, parts, manifests and batches around a scripted engine.
 
-The engine knows of every request what it is for, because its seed says so. What it drew can be read from run storage
-again, and drawn once more.
+The engine knows of every request what it is for, because its seed says so, and keeps count. It writes programs that
+the plays run; of the gate there is the parser alone. What was drawn can be read from run storage again, and drawn once
+more.
 """
 
 import asyncio
+import copy
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from tests.unit.trainer.builders import design, run_manifest, write_step
+from tests.unit.trainer.builders import method, run_manifest, write_step
+from tests.unit.trainer.byte_model import write_byte_model, write_weights
+from tests.unit.trainer.programs_here import SessionHere
+from tests.unit.trainer.written import Request, Role, answer_of
 
 from spade_contracts.config import MethodConfig
+from spade_contracts.config.method import Profile
 from spade_contracts.engine_api import FinishReason, GenerateRequest, GenerateResponse, VersionSpan
 from spade_contracts.manifests import BatchManifest, EnvironmentEntry, RolloutManifest
-from spade_sandbox.client import StepResult
+from spade_contracts.tasks import DesignTask, RunRef
+from spade_contracts.verdicts import accepted
+from spade_sandbox.pod.programs.loading import load
+from spade_sandbox.verify import Judgement
+from spade_sandbox.verify.parse import parse_answer
 from spade_trainer.assembly import Batch, assemble
-from spade_trainer.chat import Chat
-from spade_trainer.design.rotation import active_skills
+from spade_trainer.chat import TURN_END, Chat
+from spade_trainer.design.compose import compose_batch
+from spade_trainer.design.designer import design_slot
 from spade_trainer.play.compose import compose_rollout
 from spade_trainer.play.episode import EpisodePlan, Generate, Table, play_episode
 from spade_trainer.play.plan import environments_of, plan_group
 from spade_trainer.play.scheduler import play_groups
 from spade_trainer.randomness import Purpose, seed_for
 from spade_trainer.store import layout, manifests
-from spade_trainer.store.designs import Design, read_designs, read_program, write_designs, write_program
+from spade_trainer.store.designs import read_designs, read_program, write_designs
 from spade_trainer.store.episodes import Episode, Trajectory, read_episodes, write_episodes
-from spade_trainer.store.objects import Store
+from spade_trainer.store.objects import Store, local_path
+from spade_trainer.store.policies import finish
+from spade_trainer.workers.figures import new_figures
+from spade_trainer.workers.studio import studio_of
+from spade_trainer.workers.surroundings import Surroundings
 
+TURNS = 2
+"""Most turns of a play: a tool call and an answer."""
 Drawn = tuple[tuple[int, ...], tuple[float, ...]]
 """Token ids and log-probabilities of one answer."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What an answer is for: a play's only turn, or a program (play None)."""
-
-    rollout: int
-    slot: int
-    hinted: bool = False
-    play: int | None = None
 
 
 @dataclass(frozen=True)
 class Rollout:
     """What one rollout of the run came to."""
 
-    generated: int
     manifest: RolloutManifest
     batch: Batch
 
 
-def turns_of(method: MethodConfig, rollouts: int) -> dict[int, Turn]:
+@dataclass
+class Engine:
+    """A scripted engine, and how often each policy version was asked for what."""
+
+    chat: Chat
+    method: MethodConfig
+    rollouts: int
+    wins: Callable[[Request], bool]
+    asked: Counter[tuple[int, Role]] = field(default_factory=Counter)
+    _known: dict[int, Request] = field(init=False)
+    _ids: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._known = requests_of(self.method, self.rollouts)
+
+    async def generate(self, request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
+        """The same answer to the same request, however often it comes."""
+        known = self._known[request.seed]
+        self.asked[request.policy_version, known.role] += 1
+        text = answer_of(known, self.method.environments.domain, won=known.play is not None and self.wins(known))
+        if text not in self._ids:
+            self._ids[text] = tuple(self.chat.encode(text + TURN_END))
+        ids = self._ids[text]
+        return answer(request, (ids, tuple(-(1 + (request.seed + i) % 97) / 64 for i in range(len(ids)))))
+
+
+def small(profile: Profile = Profile.CORRECTED) -> MethodConfig:
+    """A run of four environments, whose skills the designer is asked for."""
+    skills = ("Optimization", "Causal Inference")
+    return method(profile, environments={"skills": skills, "designer": {"prompt_template": "Compact"}})
+
+
+def requests_of(method: MethodConfig, rollouts: int) -> dict[int, Request]:
     """Every request that the run can make, by its seed."""
-    found: dict[int, Turn] = {}
-    settings, seed = method.play, method.seed
+    found: dict[int, Request] = {}
+    settings, play, seed = method.environments, method.play, method.seed
     for rollout in range(rollouts):
-        for slot in range(method.environments.per_cycle):
-            if method.starts_cycle(rollout):
-                found[seed_for(seed, Purpose.DESIGN, method.cycle_of(rollout), slot, 0)] = Turn(rollout, slot)
-            for hinted, plays in ((False, settings.plays_per_environment), (True, settings.hinted_plays)):
-                for play in range(plays):
-                    key = seed_for(seed, Purpose.TURN, rollout, slot, int(hinted), play, 0)
-                    found[key] = Turn(rollout, slot, hinted, play)
+        cycle = method.cycle_of(rollout)
+        for slot in range(settings.per_cycle):
+            for attempt in range(settings.designer.attempts if method.starts_cycle(rollout) else 0):
+                key = seed_for(seed, Purpose.DESIGN, cycle, slot, attempt)
+                found[key] = Request(rollout, slot, Role.PROGRAM, turn=attempt)
+                for hint in range(settings.hints.attempts):
+                    key = seed_for(seed, Purpose.HINT, cycle, slot, attempt, hint)
+                    found[key] = Request(rollout, slot, Role.HINT, turn=hint)
+            arms = ((Role.PLAY, play.plays_per_environment), (Role.HINTED_PLAY, play.hinted_plays))
+            for hinted, (role, plays) in enumerate(arms):
+                for number, turn in ((n, t) for n in range(plays) for t in range(TURNS)):
+                    key = seed_for(seed, Purpose.TURN, rollout, slot, hinted, number, turn)
+                    found[key] = Request(rollout, slot, role, number, turn)
     return found
 
 
-def scripted(chat: Chat, method: MethodConfig, rollouts: int, wins: Callable[[Turn], bool]) -> Generate:
-    """An engine whose plays are won as the test says; equal requests give equal answers, however often they come."""
-    turns = turns_of(method, rollouts)
-
-    async def generate(request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
-        turn = turns[request.seed]
-        if turn.play is None:
-            text = f"class Env{turn.rollout}x{turn.slot}: pass"
-        else:
-            text = f"<answer>\\boxed{{{'win' if wins(turn) else 'lose'} {int(turn.hinted)} {turn.play}}}</answer>"
-        ids = tuple(chat.encode(f"{text}<|im_end|>"))
-        return answer(request, (ids, tuple(-(1 + (request.seed + i) % 97) / 64 for i in range(len(ids)))))
-
-    return generate
+def scripted(chat: Chat, method: MethodConfig, rollouts: int, wins: Callable[[Request], bool]) -> Generate:
+    """An engine whose plays are won as the test says."""
+    return Engine(chat, method, rollouts, wins).generate
 
 
-def recorded(store: Store, method: MethodConfig, rollouts: int) -> Generate:
+@dataclass(frozen=True)
+class Engines:
+    """What a studio needs of the engines."""
+
+    generate: Generate
+
+
+def recorded(store: Store, method: MethodConfig, rollouts: int, chat: Chat) -> Generate:
     """An engine that draws again what run storage says was drawn."""
-    answers = dict(_drawn(store, method, rollouts))
+    answers = dict(_drawn(store, method, rollouts, chat))
 
     async def generate(request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
         return answer(request, answers[request.seed])
@@ -112,79 +154,79 @@ async def run(
     workers: int = 1,
     order: random.Random | None = None,
 ) -> list[Rollout]:
-    """All rollouts, one after the other. order: shuffles workers, their environments and the ends of episodes."""
+    """All rollouts, one after the other. order: shuffles slots, workers, their environments and the ends of answers."""
+
+    async def drawn(request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
+        for _ in range(order.randrange(4) if order is not None else 0):
+            await asyncio.sleep(0)
+        return await generate(request, timeout_seconds)
+
     manifests.write(store, manifests.run_path(), run_manifest(method))
     results = []
     for rollout in range(rollouts):
         cycle = method.cycle_of(rollout)
-        starts = method.starts_cycle(rollout)
-        if starts:
-            await _designed(store, method, rollout, chat, generate)
+        if method.starts_cycle(rollout):
+            await _designed(store, method, rollout, chat, drawn, order)
         batch = manifests.read_batch(store, cycle)
         first = cycle * method.environments.cycle_length
         entries = environments_of(batch, [manifests.read_rollout(store, r) for r in range(first, rollout)])
-        await _played(store, method, rollout, chat, generate, entries, workers, order)
+        await _played(store, method, rollout, chat, drawn, entries, workers, order)
         manifest, _ = compose_rollout(store, method, rollout, rollout, entries)
         manifests.write(store, manifests.rollout_path(rollout), manifest)
         assembled = assemble(store, run_manifest(method), rollout, last_rollout=rollout == rollouts - 1)
         write_step(store, rollout, assembled.designer_cycles, assembled.samples_sha256)
-        results.append(Rollout(len(batch.environments) if starts else 0, manifest, assembled))
+        results.append(Rollout(manifest, assembled))
     return results
 
 
-async def _designed(store: Store, method: MethodConfig, rollout: int, chat: Chat, generate: Generate) -> None:
-    """A cycle whose every first try was accepted."""
-    cycle, settings = method.cycle_of(rollout), method.environments
-    skills = active_skills(settings.skills, cycle, settings.active_skills)
-    entries = []
-    for slot in range(settings.per_cycle):
-        prompt = chat.encode(f"<|im_start|>user\nWrite a program for {slot}.<|im_end|>\n<|im_start|>assistant\n")
-        seed = seed_for(method.seed, Purpose.DESIGN, cycle, slot, 0)
-        request = GenerateRequest(
-            token_ids=tuple(prompt), temperature=1.0, max_new_tokens=4096, seed=seed, policy_version=rollout
-        )
-        drawn = await generate(request, 60.0)
-        one = replace(
-            design(cycle, slot, skills[slot % len(skills)], program=chat.decode(drawn.token_ids), version=rollout),
-            trajectory=_trajectory(prompt, drawn),
-        )
-        write_designs(store, cycle, slot, 0, [one])
-        entries.append(_entry(store, one))
-    manifest = BatchManifest(
+async def _designed(
+    store: Store, method: MethodConfig, rollout: int, chat: Chat, generate: Generate, order: random.Random | None
+) -> BatchManifest:
+    """A cycle as its studio designs it, all slots at once."""
+    cycle, slots = method.cycle_of(rollout), list(range(method.environments.per_cycle))
+    policy = local_path(store, layout.policy_folder(rollout))
+    write_weights(write_byte_model(policy, context_tokens=chat.context_tokens))
+    finish(store, rollout)
+    task = DesignTask(
+        run=RunRef(namespace="default", name="mini", uid="u", storage_uri=store.uri),
         cycle=cycle,
         policy_version=rollout,
-        requested=len(entries),
-        attempts=len(entries),
-        environments=tuple(entries),
-        rejected={},
-        designs=tuple(layout.design_part(entry.slot, 0) for entry in entries),
-        verdicts=(),
-    )
-    manifests.write(store, manifests.batch_path(cycle), manifest)
-
-
-def _entry(store: Store, one: Design) -> EnvironmentEntry:
-    return EnvironmentEntry(
-        id=layout.environment_id(one.cycle, one.slot),
-        slot=one.slot,
         attempt=0,
-        skill=one.skill,
-        file=write_program(store, one),
-        sha256=one.sha256,
-        document_id=one.document_id,
-        hint=one.hint,
+        workers=1,
+        engine_host="",
+        sandbox_host="",
     )
 
+    async def judge(text: str, names: tuple[str, ...]) -> Judgement:
+        settings = method.environments.verification
+        parsed = parse_answer(text, settings.max_source_bytes, settings.brace_repairs)
+        return Judgement(accepted(), parsed) if isinstance(parsed, str) else Judgement(parsed, None)
 
-def _trajectory(prompt: Sequence[int], drawn: GenerateResponse) -> Trajectory:
-    count = len(prompt)
-    return Trajectory(
-        token_ids=np.array([*prompt, *drawn.token_ids], dtype=np.int32),
-        loss_mask=np.array([False] * count + [True] * len(drawn.token_ids)),
-        log_probs=np.array([0.0] * count + list(drawn.log_probs), dtype=np.float32),
-        prompt_tokens=count,
-        spans=tuple((span.policy_version, span.tokens) for span in drawn.spans),
-    )
+    async with studio_of(
+        task,
+        Surroundings(),
+        store,
+        method=method,
+        engines=Engines(generate),  # type: ignore[arg-type]  # a pool's stand-in
+        gate=lambda turns: (judge, _no_pool),
+        figures=new_figures(),
+    ) as studio:
+
+        async def designed(slot: int) -> None:
+            write_designs(store, cycle, slot, 0, await design_slot(studio, slot))
+
+        if order is not None:
+            order.shuffle(slots)
+        async with asyncio.TaskGroup() as group:
+            for slot in slots:
+                group.create_task(designed(slot))
+    manifest, _ = compose_batch(store, method, cycle, rollout, ())
+    manifests.write(store, manifests.batch_path(cycle), manifest)
+    return manifest
+
+
+async def _no_pool(content: bytes) -> Judgement:
+    raise AssertionError("no program comes from a file")
 
 
 async def _played(
@@ -199,12 +241,15 @@ async def _played(
 ) -> None:
     """All shares, worker after worker; each writes its parts as its environments end."""
 
-    async def drawn(request: GenerateRequest, timeout_seconds: float) -> GenerateResponse:
-        for _ in range(order.randrange(4) if order is not None else 0):
-            await asyncio.sleep(0)
-        return await generate(request, timeout_seconds)
+    loaded: dict[str, Any] = {}
 
-    table = Table(method=method, policy_version=rollout, chat=chat, generate=drawn, open_session=won_by_words)
+    @asynccontextmanager
+    async def open_session(source: str) -> AsyncIterator[SessionHere]:
+        if source not in loaded:
+            loaded[source] = load(source, method.play.max_turns)
+        yield SessionHere(copy.deepcopy(loaded[source]))
+
+    table = Table(method=method, policy_version=rollout, chat=chat, generate=generate, open_session=open_session)
 
     async def one(plan: EpisodePlan) -> Episode:
         return await play_episode(table, plan)
@@ -229,35 +274,20 @@ async def _played(
         )
 
 
-class WonByWords:
-    """A program of either domain that is won by the word `win`, in one step."""
-
-    async def reset(self, seed: int | None) -> str:
-        return "Say the word."
-
-    async def tools(self) -> tuple[()]:
-        return ()
-
-    async def step(self, action: str) -> StepResult:
-        return StepResult(f"You said {action}.", float("win" in action), True, False, {})
-
-
-@asynccontextmanager
-async def won_by_words(source: str) -> AsyncIterator[WonByWords]:
-    yield WonByWords()
-
-
-def _drawn(store: Store, method: MethodConfig, rollouts: int) -> Iterator[tuple[int, Drawn]]:
+def _drawn(store: Store, method: MethodConfig, rollouts: int, chat: Chat) -> Iterator[tuple[int, Drawn]]:
     """Seed of each request → what was drawn for it."""
     for rollout in range(rollouts):
         cycle = method.cycle_of(rollout)
         if method.starts_cycle(rollout):
             for one in read_designs(store, manifests.read_batch(store, cycle)):
                 yield seed_for(method.seed, Purpose.DESIGN, cycle, one.slot, one.attempt), _answers(one.trajectory)[0]
+                hint = tuple(chat.encode((one.hint or "").removesuffix(TURN_END) + TURN_END))
+                keys = (cycle, one.slot, one.attempt, 0)
+                yield seed_for(method.seed, Purpose.HINT, *keys), (hint, (0.0,) * len(hint))
         for episode in read_episodes(store, manifests.read_rollout(store, rollout)):
             for turn, drawn in enumerate(_answers(episode.trajectory)):
-                keys = (rollout, episode.slot, int(episode.hinted), episode.play, turn)
-                yield seed_for(method.seed, Purpose.TURN, *keys), drawn
+                place = (rollout, episode.slot, int(episode.hinted), episode.play, turn)
+                yield seed_for(method.seed, Purpose.TURN, *place), drawn
 
 
 def _answers(trajectory: Trajectory) -> list[Drawn]:
