@@ -1,5 +1,6 @@
 """A run in the queues of Kueue's own controllers: admitted, held back, preempted by a more urgent one, and finished."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from kubernetes.utils import parse_quantity
-from tests.integration.operator.conftest import PLACEHOLDER, Stage, condition, staged
+from tests.integration.operator.conftest import PLACEHOLDER, Stage, condition, staged, within
 from tests.integration.operator.test_disturbances import playing
 from tests.integration.operator.test_kueue import install_kueue, workload
 from tests.integration.operator.test_run_life import complete
@@ -98,5 +99,9 @@ async def test_kueue_admits_holds_back_preempts_and_admits_again(stage: Stage) -
             await workload(
                 stage, "it is finished", lambda w: condition(w, "Finished")[0] == "True", name=f"{name}-workload"
             )
-    left = stage.server.get("clusterqueue", f"{stage.namespace}-team", stage.namespace)["status"]
-    assert left["admittedWorkloads"] == left["pendingWorkloads"] == 0
+
+    async def free() -> bool:
+        found = await asyncio.to_thread(stage.server.get, "clusterqueue", f"{stage.namespace}-team", stage.namespace)
+        return bool(found["status"]["admittedWorkloads"] == found["status"]["pendingWorkloads"] == 0)
+
+    assert await within(60, free), "Kueue counts a finished run"
