@@ -33,6 +33,8 @@ class Outcome:
     reward: float = 0.0
     terminated: bool = False
     truncated: bool = False
+    failed: bool = False
+    """Whether a tool call raised."""
 
     @property
     def won(self) -> bool:
