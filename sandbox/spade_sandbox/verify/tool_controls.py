@@ -10,7 +10,7 @@ from random import Random
 
 from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import Inspection, Tool
+from spade_sandbox.client import Tool
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.arguments import drawn, meaningless, several
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
@@ -19,6 +19,7 @@ from spade_sandbox.verify.moves import Episode, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import DONE, readings
 from spade_sandbox.verify.trial import Program, Trial
+from spade_sandbox.verify.unlisted_tools import completing_unlisted
 
 STAGE = Stage.CONTROLS
 ToolCheck = Callable[[Trial], Coroutine[None, None, Verdict | None]]
@@ -117,6 +118,9 @@ async def _unrelated(trial: Trial) -> Verdict | None:
     tools = (await trial.tools())[:MAX_TOOLS]
     used = {move.name for seed in program.seeds for move in own_moves(program, seed) if move.name}
     unrelated = [tool for tool in tools if tool.name not in used] if used else []
+    hidden = await completing_unlisted(trial, frozenset(tool.name for tool in await trial.tools()))
+    if hidden is not None:
+        return _advanced(trial, 0, hidden)
     rejection = await _aimed_at_nothing(trial, tools)
     for seed, draws in zip(program.seeds, DRAWS, strict=False):
         rejection = rejection or await _tried_from(trial, seed, unrelated, draws)
@@ -140,7 +144,7 @@ async def _tried_from(trial: Trial, seed: int, tools: list[Tool], draws: int) ->
         state = await trial.inspect()
         if state.instruction != tried and state.instruction < len(state.instructions):
             tried = state.instruction
-            rejection = await _tried(trial, episode, state, tools, draws, rng)
+            rejection = await _tried(trial, episode, tools, draws, rng)
             if rejection is not None:
                 return rejection
             if done < len(moves) and (await trial.inspect()).values != state.values:
@@ -150,10 +154,9 @@ async def _tried_from(trial: Trial, seed: int, tools: list[Tool], draws: int) ->
     return None
 
 
-async def _tried(
-    trial: Trial, episode: Episode, state: Inspection, tools: list[Tool], draws: int, rng: Random
-) -> Verdict | None:
+async def _tried(trial: Trial, episode: Episode, tools: list[Tool], draws: int, rng: Random) -> Verdict | None:
     """These tools in turn with likely arguments, at most MAX_TRIED calls."""
+    state = await trial.inspect()
     known = "\n".join((episode.opening, *(outcome.text for outcome in episode.outcomes)))
     instruction = state.instructions[state.instruction]
     calls = [
