@@ -13,6 +13,8 @@ _NAMES = re.compile(r"[A-Za-z]*[-_#]?\d[\w-]*|[A-Z][a-z]+|\"([^\"]{1,40})\"|'([^
 MAX_PROPERTIES = 20
 MAX_CHOICES = 64
 """Combinations of listed values that are drawn from."""
+MAX_LISTED = 8
+"""Those that are called."""
 
 
 def drawn(tool: Tool, known: str, rng: Random) -> str:
@@ -21,19 +23,22 @@ def drawn(tool: Tool, known: str, rng: Random) -> str:
     return _text({name: _likely(schema, seen, rng) for name, schema in _properties(tool).items()})
 
 
-def several(tool: Tool, instruction: str, known: str, rng: Random, most: int) -> list[str]:
-    """Up to so many different arguments: each choice that the schema lists, beside likely values for all else.
+def several(tool: Tool, instruction: str, known: str, rng: Random, draws: int) -> list[str]:
+    """Different arguments: each choice that the schema lists, up to MAX_LISTED, and so many draws of all else.
 
-    The first ones take what the instruction names, the others what has been seen.
+    They take in turn what the instruction names and what has been seen.
     """
     properties = _properties(tool)
     listed = {name: choices for name, schema in properties.items() if (choices := _choices(schema))}
     chosen = list(islice(product(*listed.values()), MAX_CHOICES))
     rng.shuffle(chosen)
     is_open = len(listed) < len(properties)
+    most = min(len(chosen), MAX_LISTED)
+    most = max(draws, most) if is_open else most
     found: dict[str, None] = {}
-    for number in range(2 * most if is_open else len(chosen)):
-        likely = json.loads(drawn(tool, instruction if number % 2 == 0 else known, rng))
+    for number in range(2 * most if is_open else most):
+        named = number // len(chosen) % 2 == 0
+        likely = json.loads(drawn(tool, instruction if named else known, rng))
         found[_text({**likely, **dict(zip(listed, chosen[number % len(chosen)], strict=True))})] = None
         if len(found) == most:
             break

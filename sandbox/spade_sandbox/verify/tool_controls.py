@@ -27,7 +27,7 @@ RESETS = 4
 MAX_TOOLS = 6
 DRAWS = (3, 2)
 """Calls of each unrelated tool at an instruction, from the first seeds."""
-MAX_TRIED = 6
+MAX_TRIED = 12
 """Calls of unrelated tools at one instruction."""
 SHORT, CALLS = 3, 8
 LUCK_SEEDS = 4
