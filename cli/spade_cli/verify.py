@@ -18,6 +18,7 @@ from spade_contracts.config import SandboxLimits, VerificationSettings
 from spade_contracts.config.environments import Domain
 from spade_contracts.errors import InfrastructureFault, InvalidInput
 from spade_contracts.tasks import JUDGE_KEY
+from spade_contracts.verdicts import without_solution
 from spade_contracts.wrong_input import below, wrong_input
 from spade_sandbox.local import (
     Backend,
@@ -177,9 +178,11 @@ def summary(verdicts: Sequence[Judged], backend: Backend) -> str:
     )
     counted = ", ".join(f"{reason} {count}" for reason, count in sorted(why.items(), key=lambda one: (-one[1], one[0])))
     rejected = f"{len(verdicts) - accepted - unjudged} rejected" + (f" ({counted})" if counted else "")
+    blind = sum(judged.verdict.accepted and without_solution(judged.verdict.facts) for judged in verdicts)
+    without = f" ({blind} without a solution that can be replayed)" if blind else ""
     missing = f", {unjudged} NOT JUDGED because sandboxes failed" if unjudged else ""
     programs = "1 program" if len(verdicts) == 1 else f"{len(verdicts)} programs"
-    return f"{programs} in {PLACES[backend]}: {accepted} accepted, {rejected}{missing}."
+    return f"{programs} in {PLACES[backend]}: {accepted} accepted{without}, {rejected}{missing}."
 
 
 def exit_code(verdicts: Sequence[Judged]) -> int:

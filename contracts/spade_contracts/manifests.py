@@ -80,6 +80,8 @@ class BatchManifest(Contract):
     environments: tuple[EnvironmentEntry, ...]
     rejected: dict[str, int]
     """`stage/reason` → count over all attempts."""
+    without_solution: int = 0
+    """Accepted programs whose own solution cannot be replayed; they were judged without it."""
     canaries: dict[str, int] = {}
     """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures). A batch with
     a false accept has no manifest."""
@@ -200,6 +202,8 @@ class VerificationManifest(Contract):
     """In the order of their names."""
     rejected: dict[str, int]
     """`stage/reason` → count."""
+    without_solution: int = 0
+    """Accepted programs whose own solution cannot be replayed; they were judged without it."""
     mutation_scores: ScoreDistribution | None
     diversity: float | None
     canaries: dict[str, int] = {}

@@ -254,6 +254,8 @@ class DesignSummary(Contract):
     accepted: int
     rejected: dict[str, int] = {}
     """`stage/reason` → count."""
+    without_solution: int = 0
+    """Accepted programs whose own solution cannot be replayed; they were judged without it."""
     canaries: dict[str, int] = {}
     """Known programs that the gate was tried on, and its errors (spade_sandbox.verify.canaries.figures). A false accept
     means that no manifest was written."""
@@ -321,6 +323,8 @@ class VerifySummary(Contract):
     accepted: int
     rejected: dict[str, int] = {}
     """`stage/reason` → count; the rarest are added up as `other` where a message has no room for them."""
+    without_solution: int = 0
+    """Accepted programs whose own solution cannot be replayed; they were judged without it."""
     mutation_scores: ScoreDistribution | None = None
     diversity: float | None = None
     """Vendi score of the accepted programs over their number; None when it was not measured."""

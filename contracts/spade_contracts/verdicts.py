@@ -27,6 +27,11 @@ MAX_FACT_CHARACTERS = 1_000
 TIMINGS = ("cpu_seconds", "seconds")
 """Facts that differ between two runs with the same draws, so they are in no manifest and in nothing that one names."""
 
+SOLUTION_FORM = "solution_form"
+"""Fact: how the program's own solution was read, or that it cannot be replayed."""
+NOT_REPLAYED = frozenset({"none", "unreadable"})
+"""Forms of a program that was judged without a solution of its own."""
+
 
 class Stage(StrEnum):
     """Stages of the gate, in its order; `accepted` is the stage of a program that passed them all."""
@@ -335,6 +340,11 @@ def with_facts(verdict: Verdict, facts: Mapping[str, Fact]) -> Verdict:
 def lasting(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Facts without timings: equal between two runs with the same draws."""
     return {name: fact for name, fact in facts.items() if name not in TIMINGS}
+
+
+def without_solution(facts: Mapping[str, object]) -> bool:
+    """Whether the program was judged without a solution of its own."""
+    return facts.get(SOLUTION_FORM) in NOT_REPLAYED
 
 
 def shown(text: str) -> str:

@@ -145,6 +145,8 @@ class EnvBatchStatus(Document):
     """Programs accepted."""
     rejected: dict[str, Count] = Field(default={}, max_length=256)
     """By `stage/reason`."""
+    without_solution: Count = 0
+    """Accepted programs whose own solution cannot be replayed; they were judged without it."""
     kept: Count = 0
     """Environments of an earlier cycle that are played again, because no program was accepted."""
     kept_from: Position | None = None

@@ -83,6 +83,7 @@ def _result(
             "attempts": summary.attempts,
             "accepted": summary.accepted,
             "rejected": dict(summary.rejected),
+            "without_solution": summary.without_solution,
             "canaries": dict(summary.canaries),
             "kept": summary.kept,
             "kept_from": summary.kept_from,

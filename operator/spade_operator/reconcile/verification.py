@@ -86,6 +86,7 @@ def _result(seen: ObservedPool, progress: Progress[VerifySummary], summary: Veri
         "attempts": summary.programs,
         "accepted": summary.accepted,
         "rejected": dict(summary.rejected),
+        "without_solution": summary.without_solution,
         "valid_per_attempt": f"{summary.accepted / summary.programs:.3f}" if summary.programs else None,
         "mutation_scores": _scores(summary.mutation_scores),
         "canaries": dict(summary.canaries),

@@ -19,6 +19,8 @@ from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import readings
 from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
+from spade_sandbox.verify.tool_leaks import SEEDS as VAIN_SEEDS
+from spade_sandbox.verify.tool_leaks import described, vain_answers
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
 STAGE = Stage.CONTROLS
@@ -65,11 +67,15 @@ async def _look(trial: Trial) -> bool:
     A `solution` that raises is the designer's word missing, not a fault of the game.
     """
     program = trial.program
+    tools = program.domain is Domain.TOOLS
     for number, seed in enumerate(program.seeds):
         opening = await trial.reset(seed)
         hidden = (await trial.inspect()).values
-        blunders = program.domain is Domain.GAMES and number < BLUNDERS
-        program.looks.append(Look(seed, opening, hidden, "", await _blunder(trial, seed) if blunders else ""))
+        listed = described(await trial.tools()) if tools else ""
+        blunder = ""
+        if number < (VAIN_SEEDS if tools else BLUNDERS):
+            blunder = await (vain_answers(trial, seed) if tools else _blunder(trial, seed))
+        program.looks.append(Look(seed, opening, hidden, "", blunder, listed))
     for number, look in enumerate(program.looks):
         await trial.reset(look.seed)
         try:

@@ -65,6 +65,7 @@ def _given_away(program: Program, trace: Trace) -> Verdict | None:
     """Solutions and hidden values in openings and in answers to a blunder."""
     for where, shown in (
         ("opening", {look.seed: tokens(look.opening) for look in program.looks}),
+        ("list of tools", {look.seed: tokens(look.tools) for look in program.looks if look.tools}),
         ("answer to a meaningless action", {look.seed: tokens(look.blunder) for look in program.looks if look.blunder}),
     ):
         looks = [look for look in program.looks if look.seed in shown]

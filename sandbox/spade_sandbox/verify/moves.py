@@ -33,6 +33,8 @@ class Outcome:
     reward: float = 0.0
     terminated: bool = False
     truncated: bool = False
+    failed: bool = False
+    """Whether a tool call raised."""
 
     @property
     def won(self) -> bool:
@@ -99,4 +101,6 @@ class Look:
     solution: str
     """The program's own solution, or an empty text."""
     blunder: str
-    """The answer to a first move that deserves none; empty if that ends the episode, or if it was not made."""
+    """The answers to moves that deserve none; empty if that ends the episode, or if none was made."""
+    tools: str = ""
+    """What the list of tools tells beside names."""

@@ -28,7 +28,7 @@ from spade_contracts.config.verification import MutantSettings
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.libraries import names_numpy
 from spade_contracts.protocol import MAX_SOURCE_CHARACTERS, Limit
-from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
+from spade_contracts.verdicts import MAX_FACT_CHARACTERS, Reason, Stage, Trace, Verdict
 from spade_sandbox.client import SandboxSession
 from spade_sandbox.verify.exploration import Replay, explorations, replays_of
 from spade_sandbox.verify.mutation import Mutant, combined, mutants_of
@@ -39,6 +39,9 @@ STAGE = Stage.MUTANTS
 MAX_DEATHS = 4
 """Mutants that may end the shared cell, each by its own fault, before the rest is left out."""
 SHOWN_SURVIVORS = 3
+"""Survivors that a message names; the facts list the others too."""
+MORE_FACTS = 8
+"""Facts that hold the others, a line each."""
 BATCH = 16
 """Replays asked for at once."""
 BATCH_SECONDS = 0.25
@@ -81,7 +84,8 @@ async def check_mutants(program: Program) -> Verdict | None:
     settings = program.settings.mutants
     tally = await judge_mutants(program, settings)
     survivors = [number for number, fate in enumerate(tally.fates) if fate is Fate.SURVIVED]
-    shown = [tally.mutants[number].text(program.source) for number in survivors[:SHOWN_SURVIVORS]]
+    texts = [tally.mutants[number].text(program.source) for number in survivors]
+    shown = texts[:SHOWN_SURVIVORS]
     program.facts.update(
         mutants=float(len(tally.mutants)),
         mutants_noticed=float(tally.count(Fate.NOTICED)),
@@ -91,12 +95,28 @@ async def check_mutants(program: Program) -> Verdict | None:
         survivors=float(len(survivors)),
     )
     program.facts.update({f"survivor_{number}": text for number, text in enumerate(shown, start=1)})
+    program.facts.update({f"survivors_{at}": text for at, text in enumerate(packed(texts[SHOWN_SURVIVORS:]), start=1)})
     if tally.score is None:
         return None
     program.facts["mutation_score"] = round(tally.score, 4)
     if tally.score >= settings.min_score or tally.count(Fate.NOTICED) + len(survivors) < settings.min_mutants:
         return None
     return await _rejection(program, tally, survivors[0], "; ".join(shown))
+
+
+def packed(texts: Sequence[str]) -> list[str]:
+    """The texts as lines of as few facts as hold them; the last line counts what MORE_FACTS cannot hold."""
+    room = MAX_FACT_CHARACTERS - len("\nand 000 more")
+    facts: list[str] = []
+    for number, text in enumerate(texts):
+        if facts and len(facts[-1]) + 1 + len(text) <= room:
+            facts[-1] += f"\n{text}"
+        elif len(facts) < MORE_FACTS:
+            facts.append(text[:room])
+        else:
+            facts[-1] += f"\nand {len(texts) - number} more"
+            break
+    return facts
 
 
 async def judge_mutants(program: Program, settings: MutantSettings) -> Tally:

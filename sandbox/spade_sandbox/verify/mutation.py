@@ -30,6 +30,10 @@ _RELAXED: dict[type[ast.cmpop], str] = {ast.Lt: "<=", ast.Gt: ">="}
 _TIGHTENED: dict[type[ast.cmpop], str] = {ast.LtE: "<", ast.GtE: ">"}
 _TEXTS = (ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set)
 _QUANTIFIERS = {"all": "any", "any": "all"}
+_FOLDS = _QUANTIFIERS | {"max": "min", "min": "max", "sum": "max"}
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "//",
+}  # fmt: skip
 
 
 class Operator(StrEnum):
@@ -41,6 +45,7 @@ class Operator(StrEnum):
     SWAP = "swap a variable or constant"
     CONSTANT = "return a constant"
     SKIP = "skip an update"
+    COMPUTE = "compute the expected answer otherwise"
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def mutants_of(source: str, limit: int) -> tuple[Mutant, ...]:
     text = _Text(_bytes(source))
     text.leave_out(tree)
     predicate = find_predicate(tree)
-    kinds = (_negated, _dropped, _compared, _swapped, _constant, _skipped)
+    kinds = (_negated, _dropped, _compared, _swapped, _constant, _skipped, _computed)
     queues = [_of_kind(kind, predicate, text) for kind in kinds]
     chosen: dict[tuple[int, int, str], Mutant] = {}
     offered = itertools.chain.from_iterable(itertools.zip_longest(*queues))
@@ -312,6 +317,22 @@ def _skipped(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Cha
                 continue
             case _ if text.stands_alone(statement):
                 yield Operator.SKIP, (statement, "pass")
+
+
+def _computed(predicate: Predicate, text: _Text) -> Iterator[tuple[Operator, _Change]]:
+    for value in predicate.values[:1]:
+        yield Operator.COMPUTE, (value, "'0'")
+    for value in predicate.values:
+        for node in ast.walk(value):
+            match node:
+                case ast.Call(func=ast.Name(id=name) as function) if name in _FOLDS:
+                    yield Operator.COMPUTE, (function, _FOLDS[name])
+                case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                    sides = text.of(left), text.of(right)
+                    if None not in sides:
+                        yield Operator.COMPUTE, (node, f"({sides[0]}) {_ARITHMETIC[type(op)]} ({sides[1]})")
+                case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                    yield Operator.COMPUTE, (node, repr(number + 1))
 
 
 def _inside(test: ast.expr, kind: type[NodeT]) -> Iterator[NodeT]:

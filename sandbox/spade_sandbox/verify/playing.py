@@ -17,7 +17,8 @@ async def begin(trial: Trial, seed: int) -> Episode:
 async def make(trial: Trial, episode: Episode, move: Move) -> Outcome:
     """One move. Raises OutOfSteps."""
     if move.name:
-        outcome = Outcome((await trial.call(move.name, move.arguments)).output)
+        called = await trial.call(move.name, move.arguments)
+        outcome = Outcome(called.output, failed=called.returncode != 0)
     else:
         result = await trial.step(move.action)
         outcome = Outcome(result.observation, result.reward, result.terminated, result.truncated)

@@ -11,12 +11,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from spade_sandbox.verify.expected import EXPECTED, answer_values
 from spade_sandbox.verify.parse import NOT_ENVIRONMENTS
 from spade_sandbox.verify.syntax import Function, Scopes, call_name, leaf, number
 
 SETUP = frozenset({"__init__", "reset", "__post_init__"})
 """Methods that make the first state; what they assign is no verdict on play, except criteria kept for later."""
-EXPECTED = "_expected_answer"
 CRITERIA, ADVANCE = "_message_criteria", "_advance_if_done"
 MUTATORS = frozenset(
     {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popleft", "remove", "update"}
@@ -47,6 +47,8 @@ class Predicate:
     """Statements in play that change an attribute which a test reads."""
     attributes: tuple[str, ...]
     """Names of the attributes that tests read, sorted."""
+    values: tuple[ast.expr, ...] = ()
+    """Expressions that the expected answer of a tool program is made of, the answer itself first."""
 
 
 def find_predicate(tree: ast.Module) -> Predicate:
@@ -64,9 +66,10 @@ def find_predicate(tree: ast.Module) -> Predicate:
     search = _Search(Scopes(tree, environment))
     search.run()
     attributes = search.read_by(tuple(search.tests.values()))
-    updates = tuple(search.updates(attributes))
+    values, added = answer_values(search.scopes)
+    updates = tuple(dict.fromkeys((*search.updates(attributes), *added)))
     search.ask_when(updates)
-    return Predicate(tuple(search.tests.values()), updates, tuple(sorted(attributes)))
+    return Predicate(tuple(search.tests.values()), updates, tuple(sorted(attributes)), values)
 
 
 @dataclass

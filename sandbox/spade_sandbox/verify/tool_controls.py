@@ -5,25 +5,30 @@ when the program's own solution never uses it, or when the call is aimed at noth
 """
 
 from collections.abc import Callable, Coroutine
-from itertools import cycle, islice
+from itertools import cycle, islice, zip_longest
 from random import Random
 
 from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.client import Tool
 from spade_sandbox.verify import actions
-from spade_sandbox.verify.arguments import drawn, meaningless
+from spade_sandbox.verify.arguments import drawn, meaningless, several
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solutions import DONE, readings
 from spade_sandbox.verify.trial import Program, Trial
+from spade_sandbox.verify.unlisted_tools import completing_unlisted
 
 STAGE = Stage.CONTROLS
 ToolCheck = Callable[[Trial], Coroutine[None, None, Verdict | None]]
 RESETS = 4
 MAX_TOOLS = 6
+DRAWS = (3, 2)
+"""Calls of each unrelated tool at an instruction, from the first seeds."""
+MAX_TRIED = 12
+"""Calls of unrelated tools at one instruction."""
 SHORT, CALLS = 3, 8
 LUCK_SEEDS = 4
 RANDOM_EPISODES, MOST_RANDOM_EPISODES = 3, 6
@@ -95,7 +100,7 @@ async def _constants(trial: Trial) -> Verdict | None:
 async def _replay(trial: Trial) -> Verdict | None:
     """M9: the solution's first call, repeated, completes at most the instruction it belongs to."""
     program = trial.program
-    moves = own_moves(program)
+    moves = own_moves(program, program.seeds[0])
     if not moves or not moves[0].name:
         program.facts["M9"] = NO_SOLUTION if not moves else "does not apply: the solution has no call"
         return None
@@ -110,42 +115,59 @@ async def _replay(trial: Trial) -> Verdict | None:
 async def _unrelated(trial: Trial) -> Verdict | None:
     """M8: at each instruction the tools that the solution never uses, and calls that fail, complete nothing."""
     program = trial.program
-    seed = program.seeds[0]
-    episode = await begin(trial, seed)
     tools = (await trial.tools())[:MAX_TOOLS]
-    moves = own_moves(program)
-    used = {move.name for move in moves if move.name}
+    used = {move.name for seed in program.seeds for move in own_moves(program, seed) if move.name}
     unrelated = [tool for tool in tools if tool.name not in used] if used else []
-    rng = actions.repeatable(seed)
-    known, instruction = episode.opening, -1
-    for move in (*moves, None):
-        state = await trial.inspect()
-        if state.instruction != instruction and state.instruction < len(state.instructions):
-            instruction = state.instruction
-            rejection = await _tried(trial, episode, unrelated, known, rng)
-            if rejection is None and instruction == 0:
-                rejection = await _aimed_at_nothing(trial, tools)
-                episode = await play(trial, seed, ())
-            if rejection is not None:
-                return rejection
-        if move is None or not move.name:
-            break
-        outcome = await make(trial, episode, move)
-        known += "\n" + outcome.text
+    hidden = await completing_unlisted(trial, frozenset(tool.name for tool in await trial.tools()))
+    if hidden is not None:
+        return _advanced(trial, 0, hidden)
+    rejection = await _aimed_at_nothing(trial, tools)
+    for seed, draws in zip(program.seeds, DRAWS, strict=False):
+        rejection = rejection or await _tried_from(trial, seed, unrelated, draws)
+    if rejection is not None:
+        return rejection
     if not used:
         program.facts["M8"] = f"{PASSED} for calls aimed at nothing; no solution says which tools are unrelated"
     program.facts["unrelated_tools"] = float(len(unrelated))
     return None
 
 
-async def _tried(trial: Trial, episode: Episode, tools: list[Tool], known: str, rng: Random) -> Verdict | None:
-    """These tools with likely arguments."""
-    before = (await trial.inspect()).instruction
-    for tool in tools:
-        move = Move(name=tool.name, arguments=drawn(tool, known, rng))
+async def _tried_from(trial: Trial, seed: int, tools: list[Tool], draws: int) -> Verdict | None:
+    """Unrelated tools before the first call of the solution that belongs to each instruction."""
+    if not tools:
+        return None
+    moves = tuple(move for move in own_moves(trial.program, seed) if move.name)
+    rng = actions.repeatable(seed)
+    episode = await begin(trial, seed)
+    tried = -1
+    for done in range(len(moves) + 1):
+        state = await trial.inspect()
+        if state.instruction != tried and state.instruction < len(state.instructions):
+            tried = state.instruction
+            rejection = await _tried(trial, episode, tools, draws, rng)
+            if rejection is not None:
+                return rejection
+            if done < len(moves) and (await trial.inspect()).values != state.values:
+                episode = await play(trial, seed, moves[:done])
+        if done < len(moves):
+            await make(trial, episode, moves[done])
+    return None
+
+
+async def _tried(trial: Trial, episode: Episode, tools: list[Tool], draws: int, rng: Random) -> Verdict | None:
+    """These tools in turn with likely arguments, at most MAX_TRIED calls."""
+    state = await trial.inspect()
+    known = "\n".join((episode.opening, *(outcome.text for outcome in episode.outcomes)))
+    instruction = state.instructions[state.instruction]
+    calls = [
+        [Move(name=tool.name, arguments=text) for text in several(tool, instruction, known, rng, draws)]
+        for tool in tools
+    ]
+    in_turn = (move for moves in zip_longest(*calls) for move in moves if move is not None)
+    for move in islice(in_turn, MAX_TRIED):
         await make(trial, episode, move)
-        if (await trial.inspect()).instruction > before:
-            return _advanced(trial, before, move)
+        if (await trial.inspect()).instruction > state.instruction:
+            return _advanced(trial, state.instruction, move)
     return None
 
 
@@ -158,9 +180,9 @@ async def _aimed_at_nothing(trial: Trial, tools: tuple[Tool, ...]) -> Verdict | 
         await trial.reset(trial.program.seeds[0])
         before = await trial.inspect()
         move = Move(name=tool.name, arguments=arguments)
-        await trial.call(move.name, move.arguments)
+        raised = (await trial.call(move.name, move.arguments)).returncode != 0
         after = await trial.inspect()
-        if after.instruction > before.instruction and _untouched(before.values, after.values):
+        if after.instruction > before.instruction and (raised or _untouched(before.values, after.values)):
             return _advanced(trial, before.instruction, move)
     return None
 
@@ -183,9 +205,9 @@ async def _random(trial: Trial) -> Verdict | None:
     return None if lucky is None else await _rejection(trial, lucky.last, Reason.WINS_BY_RANDOM, str(lucky))
 
 
-def own_moves(program: Program) -> tuple[Move, ...]:
-    """The first seed's solution as it is read first, or nothing."""
-    text = program.solutions.get(program.seeds[0], "")
+def own_moves(program: Program, seed: int) -> tuple[Move, ...]:
+    """A seed's solution as it is read first, or nothing."""
+    text = program.solutions.get(seed, "")
     return next((one.moves for one in readings(text, program.domain)), ())
 
 

@@ -1,19 +1,19 @@
 """The order controls of tool environments: steps that complete an instruction, and values that it names, are needed."""
 
-import json
-import re
-from typing import Any
+from dataclasses import dataclass
 
+from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import Tool
-from spade_sandbox.verify.actions import FAR_NUMBER, NONSENSE
+from spade_sandbox.client import Inspection
+from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.checks import PASSED
 from spade_sandbox.verify.moves import Episode, Move, Solved
+from spade_sandbox.verify.near_misses import failed, near_misses
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.trial import Trial
 
 STAGE = Stage.ORDER
-MAX_CALLS, MAX_WRONG = 4, 3
+MAX_CALLS, MAX_WRONG = 4, 6
 
 
 async def check_tool_order(trial: Trial, solved: Solved) -> Verdict | None:
@@ -24,11 +24,8 @@ async def check_tool_order(trial: Trial, solved: Solved) -> Verdict | None:
     rejection = await _answers(trial, seed, moves)
     if rejection is not None:
         return rejection
-    completing, openings = await _completing(trial, seed, moves)
-    for position in completing[:MAX_CALLS]:
-        rejection = await _left_out(trial, seed, moves, position) or await _misdirected(
-            trial, seed, moves, position, openings[position]
-        )
+    for step in (await _completing(trial, seed, moves))[:MAX_CALLS]:
+        rejection = await _left_out(trial, seed, moves, step.position) or await _misdirected(trial, seed, moves, step)
         if rejection is not None:
             return rejection
     program.facts["M5"] = program.facts["M7"] = PASSED
@@ -55,22 +52,32 @@ async def _answers(trial: Trial, seed: int, moves: tuple[Move, ...]) -> Verdict 
     return None
 
 
-async def _completing(trial: Trial, seed: int, moves: tuple[Move, ...]) -> tuple[list[int], dict[int, str]]:
-    """Calls that complete an instruction, and the instruction that was open before each."""
+@dataclass(frozen=True)
+class _Completing:
+    """A call of the solution that completes an instruction."""
+
+    position: int
+    instruction: str
+    state: Inspection
+    """Before it."""
+    output: str
+
+
+async def _completing(trial: Trial, seed: int, moves: tuple[Move, ...]) -> list[_Completing]:
+    """Calls that complete an instruction."""
     episode = await begin(trial, seed)
     state = await trial.inspect()
-    found: list[int] = []
-    said: dict[int, str] = {}
+    found: list[_Completing] = []
     for position, move in enumerate(moves):
         if not move.name:
             break
-        await make(trial, episode, move)
+        outcome = await make(trial, episode, move)
         now = await trial.inspect()
         if now.instruction > state.instruction:
-            found.append(position)
-            said[position] = state.instructions[state.instruction] if state.instructions else episode.opening
+            said = state.instructions[state.instruction] if state.instructions else episode.opening
+            found.append(_Completing(position, said, state, outcome.text))
         state = now
-    return found, said
+    return found
 
 
 async def _left_out(trial: Trial, seed: int, moves: tuple[Move, ...], position: int) -> Verdict | None:
@@ -82,54 +89,35 @@ async def _left_out(trial: Trial, seed: int, moves: tuple[Move, ...], position: 
     return await _rejection(trial, episode, Reason.WINS_TRUNCATED, message)
 
 
-async def _misdirected(
-    trial: Trial, seed: int, moves: tuple[Move, ...], position: int, instruction: str
-) -> Verdict | None:
-    """M7: a value that the instruction names, replaced by another, must not complete it."""
-    await trial.reset(seed)
-    tool = next((tool for tool in await trial.tools() if tool.name == moves[position].name), None)
-    held = " ".join((await trial.inspect()).values.values())
-    for wrong in wrong_calls(moves[position], tool, instruction, held):
-        episode = await play(trial, seed, (*moves[:position], wrong, *moves[position + 1 :]))
-        if episode.won:
-            message = f"{wrong} completes {instruction!r} like {moves[position]}"
-            return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+async def _misdirected(trial: Trial, seed: int, moves: tuple[Move, ...], step: _Completing) -> Verdict | None:
+    """M7: neither a value that is wrong nor a call that fails completes the instruction and wins."""
+    before = moves[: step.position]
+    tool = next((tool for tool in await trial.tools() if tool.name == moves[step.position].name), None)
+    held = " ".join(step.state.values.values())
+    episode = None
+    for near in near_misses(moves[step.position], tool, step.instruction, held)[:MAX_WRONG]:
+        episode = episode or await play(trial, seed, before)
+        outcome = await make(trial, episode, near.move)
+        now = await trial.inspect()
+        if now.values != step.state.values or now.instruction != step.state.instruction:
+            episode = None
+        if not _completes(step.state, now):
+            continue
+        failing = outcome.failed or failed(outcome.text, step.output)
+        if not (near.wrong or failing):
+            continue
+        whole = await play(trial, seed, (*before, near.move, *moves[step.position + 1 :]))
+        if whole.won:
+            how = ", although it fails," if failing else ""
+            message = f"{near.move}{how} completes {step.instruction!r} like {moves[step.position]}"
+            return await _rejection(trial, whole, Reason.WINS_WRONG_TARGET, message)
     return None
 
 
-def wrong_calls(move: Move, tool: Tool | None, instruction: str, held: str) -> list[Move]:
-    """The call with one value replaced, for values that the instruction names.
-
-    Replaced by another option of the schema, another value like it in the state (`held`), or one without meaning.
-    """
-    arguments: dict[str, Any] = json.loads(move.arguments)
-    properties = tool.parameters.get("properties") if tool is not None else None
-    schemas = properties if isinstance(properties, dict) else {}
-    wrong = []
-    for name, value in arguments.items():
-        plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-        if not plain or str(value).lower() not in instruction.lower():
-            continue
-        schema = schemas.get(name)
-        options = schema.get("enum") if isinstance(schema, dict) else None
-        others: list[Any] = [option for option in options if option != value] if isinstance(options, list) else []
-        if not others:
-            others = [*_alike(value, held)[:1], NONSENSE if isinstance(value, str) else FAR_NUMBER]
-        wrong += [
-            Move(name=move.name, arguments=json.dumps({**arguments, name: other}, ensure_ascii=False))
-            for other in others[:2]
-        ]
-    return wrong[:MAX_WRONG]
-
-
-def _alike(value: Any, held: str) -> list[Any]:
-    """Other values in a text that look like this one: same letters' places and number of digits, or a quoted word."""
-    if not isinstance(value, str):
-        found = [int(text) for text in re.findall(r"\b\d+\b", held)[:100] if len(text) == len(str(value))]
-        return [other for other in dict.fromkeys(found) if other != value]
-    shape = re.sub(r"\d", r"\\d", re.escape(value))
-    quoted = re.findall(r"'([^']{2,60})'", held) if shape == re.escape(value) else re.findall(rf"\b{shape}\b", held)
-    return [other for other in dict.fromkeys(quoted) if other != value]
+def _completes(before: Inspection, after: Inspection) -> bool:
+    """Whether the open instruction is completed now, or will count as such with the next call."""
+    held = after.criteria[before.instruction : before.instruction + 1] == (Criterion.TRUE,)
+    return after.instruction > before.instruction or held
 
 
 async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: str) -> Verdict:

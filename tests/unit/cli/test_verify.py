@@ -55,6 +55,12 @@ def test_program_that_was_not_judged_is_not_called_rejected() -> None:
     )
 
 
+def test_summary_counts_accepted_programs_that_were_judged_without_a_solution() -> None:
+    blind = [accepted({"solution_form": form}) for form in ("none", "unreadable", "exact")]
+    text = verify.summary([judged(verdict) for verdict in (*blind, BAD)], Backend.RUNSC)
+    assert "3 accepted (2 without a solution that can be replayed), 1 rejected" in text
+
+
 def test_summary_says_when_there_was_no_gvisor() -> None:
     assert "WITHOUT gVisor" in verify.summary([judged(GOOD)], Backend.CELLS)
 

@@ -21,7 +21,8 @@ from spade_operator.records import JobRecord, Kind, PodRecord, record_of
 
 FRESH = p.pod(Role.SANDBOX, created_at=p.ago(10))
 SUMMARY = VerifySummary(
-    programs=8, accepted=5, rejected={"controls/wins_by_null": 2, "parse/syntax": 1}, diversity=0.75, seconds=12.25,
+    programs=8, accepted=5, rejected={"controls/wins_by_null": 2, "parse/syntax": 1}, without_solution=2,
+    diversity=0.75, seconds=12.25,
     mutation_scores=ScoreDistribution(
         programs=5, mean=0.5, minimum=0.25, lower_quartile=0.4, median=0.5, upper_quartile=0.6, maximum=1.0
     ),
@@ -120,6 +121,7 @@ def test_summary_becomes_the_status_and_then_the_pods_go() -> None:
     _, status, _ = decided(proven(pods={done: None}, jobs=[job(failed_pods=1)]))
     assert (status.requested, status.attempts, status.accepted, status.valid_per_attempt) == (8, 8, 5, "0.625")
     assert status.rejected == {"controls/wins_by_null": 2, "parse/syntax": 1}
+    assert status.without_solution == 2
     assert status.mutation_scores is not None
     assert (status.mutation_scores.median, status.mutation_scores.lower_quartile) == ("0.500", "0.400")
     assert (status.diversity, status.seconds, status.storage_uri) == ("0.750", "12.2", SUMMARY.storage_uri)

@@ -214,9 +214,18 @@ def batch_result(summary: DesignSummary) -> Any:
 
 def test_batch_tells_what_was_accepted_and_why_others_were_not() -> None:
     summary = DesignSummary(
-        cycle=0, requested=6, attempts=8, accepted=6, rejected={"parse/syntax": 2}, seconds=3, tokens=9, storage_uri="u"
+        cycle=0,
+        requested=6,
+        attempts=8,
+        accepted=6,
+        rejected={"parse/syntax": 2},
+        without_solution=4,
+        seconds=3,
+        tokens=9,
+        storage_uri="u",
     )
     status = batch_result(summary)
+    assert status.without_solution == 4
     assert (status.accepted, status.rejected, status.valid_per_attempt) == (6, {"parse/syntax": 2}, "0.750")
     assert [c.type for c in status.conditions if c.status == "True"] == ["Generated", "Verified", "Complete"]
 

@@ -68,6 +68,7 @@ def compose_batch(
         attempts=len(designs),
         environments=environments,
         rejected=dict(rejected),
+        without_solution=sum(design.without_solution for design in designs),
         canaries=canaries.figures(sightings),
         designs=wanted,
         verdicts=(write_verdicts(store, cycle, designs),),

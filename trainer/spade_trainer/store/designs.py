@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spade_contracts.manifests import BatchManifest
-from spade_contracts.verdicts import Fact, Trace, lasting
+from spade_contracts.verdicts import Fact, Trace, lasting, without_solution
 from spade_trainer.store import layout
 from spade_trainer.store.episodes import (
     Trajectory,
@@ -86,6 +86,11 @@ class Design:
     def accepted(self) -> bool:
         """Whether the gate let the program through."""
         return self.stage == "accepted"
+
+    @property
+    def without_solution(self) -> bool:
+        """Whether the gate let the program through without a solution of its own."""
+        return self.accepted and without_solution(json.loads(self.facts or "{}"))
 
     @property
     def sha256(self) -> str:

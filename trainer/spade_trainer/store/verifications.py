@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from spade_contracts.manifests import ProgramEntry, VerificationManifest
 from spade_contracts.statuses import ScoreDistribution
 from spade_contracts.tasks import VerifyTask
-from spade_contracts.verdicts import Verdict
+from spade_contracts.verdicts import Verdict, without_solution
 from spade_trainer.store import layout
 from spade_trainer.store.canaries import unsound_attempt
 from spade_trainer.store.designs import evidence_text, facts_text
@@ -145,6 +145,7 @@ def compose(  # noqa: PLR0917  # one caller
         programs=sums.programs,
         accepted=tuple(sums.accepted),
         rejected=dict(sorted(sums.rejected.items())),
+        without_solution=sums.without_solution,
         mutation_scores=distribution(sums.scores),
         diversity=diversity(sums.sources),
         canaries=canaries,
@@ -160,6 +161,7 @@ class _Sums:
     accepted: list[ProgramEntry] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
+    without_solution: int = 0
     scores: list[float] = field(default_factory=list)
 
     def taken(self, rows: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -169,6 +171,7 @@ class _Sums:
             if row.accepted:
                 self.accepted.append(ProgramEntry(name=row.name, sha256=row.program_sha256))
                 self.sources.append(row.program)
+                self.without_solution += without_solution(json.loads(row.facts))
             else:
                 self.rejected[f"{row.stage}/{row.reason}"] += 1
             if (score := row.mutation_score) is not None:

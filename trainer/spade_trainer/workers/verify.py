@@ -234,6 +234,7 @@ def _summary(store: Store, folder: str, manifest: VerificationManifest, started:
         programs=manifest.programs,
         accepted=len(manifest.accepted),
         rejected=bounded(manifest.rejected),
+        without_solution=manifest.without_solution,
         mutation_scores=manifest.mutation_scores,
         diversity=manifest.diversity,
         canaries=manifest.canaries,

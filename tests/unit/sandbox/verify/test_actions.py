@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from spade_sandbox.client import Tool
 from spade_sandbox.verify import actions
-from spade_sandbox.verify.arguments import drawn, meaningless
+from spade_sandbox.verify.arguments import drawn, meaningless, several
 from spade_sandbox.verify.moves import Move
 from spade_sandbox.verify.order import other_orders, positions, without
 from spade_sandbox.verify.solutions import boxed, payload
-from spade_sandbox.verify.tool_order import wrong_calls
 
 OPENING = r"Room 0 of 7. \boxed{left}, \boxed{right}, \boxed{go ROOM}, \boxed{number}."
 
@@ -84,20 +83,15 @@ def test_schemas_that_are_none_are_taken_as_they_are(parameters: dict[str, Any])
     assert isinstance(json.loads(drawn(Tool("t", "", parameters), "", actions.repeatable(0))), dict)
 
 
-def test_wrong_calls_replace_only_values_that_the_instruction_names() -> None:
-    move = Move(name="cancel", arguments='{"order": "W1234", "note": "as asked"}')
-    held = "dict{'W1234': 'sent', 'W9912': 'sent'}"
-    wrong = [json.loads(one.arguments) for one in wrong_calls(move, None, "Cancel order W1234.", held)]
-    assert wrong == [
-        {"order": "W9912", "note": "as asked"},
-        {"order": actions.NONSENSE, "note": "as asked"},
-    ]
-
-
-def test_wrong_calls_take_another_option_where_there_are_options() -> None:
-    move = Move(name="seal", arguments='{"colour": "red"}')
-    wrong = wrong_calls(move, tool(colour={"enum": ["red", "blue"]}), "Seal it in red.", "")
-    assert [json.loads(one.arguments) for one in wrong] == [{"colour": "blue"}]
+def test_each_listed_choice_is_called_and_open_values_begin_with_those_of_the_instruction() -> None:
+    rng = actions.repeatable(3)
+    both = several(tool(confirm={"type": "boolean"}), "Delete all spam.", "", rng, 3)
+    assert sorted(both) == ['{"confirm": false}', '{"confirm": true}']
+    some = several(tool(mode={"enum": ["a", "b"]}, name={"type": "string"}), "Tell Ada.", "Bo Cy Di Ed", rng, 3)
+    assert json.loads(some[0])["name"] in ("Tell", "Ada")
+    assert {json.loads(text)["mode"] for text in some} == {"a", "b"}
+    assert len(some) == 3
+    assert several(tool(), "", "", rng, 3) == ["{}"]
 
 
 @given(length=st.integers(0, 40))

@@ -88,7 +88,39 @@ def test_every_mutant_of_a_good_program_parses_and_differs_from_it_and_from_the_
 
 
 def test_the_kinds_take_turns_so_that_a_small_limit_holds_each() -> None:
-    assert {mutant.operator for mutant in mutants_of(GOOD["vault_walk"], 6)} == set(Operator)
+    assert {mutant.operator for mutant in mutants_of(GOOD["vault_walk"], 6)} == set(Operator) - {Operator.COMPUTE}
+
+
+WEATHER = """
+class WeatherEnv(ToolUseBaseEnv):
+    def reset(self, seed=None):
+        rng = random.Random(seed)
+        self._state = {"data": {n: rng.randint(100, 999) for n in "ab"}}
+        total = 0
+        for value in self._state["data"].values():
+            total += value * 2
+        self._expected_answer = str(round(max(total, self._half()), 1))
+        return "x", {}
+    def _half(self):
+        return min(self._state["data"].values()) / 4
+"""
+
+
+def test_how_an_expected_answer_is_found_is_changed_and_what_it_is_found_of_is_not() -> None:
+    mutants = mutants_of(WEATHER, ALL)
+    kinds = (Operator.COMPUTE, Operator.SKIP)
+    texts = {mutant.text(WEATHER).split(": ", 2)[2] for mutant in mutants if mutant.operator in kinds}
+    assert texts == {
+        "str(round(max(total, self._half()), 1)) -> '0'",
+        "max -> min",
+        "1 -> 2",
+        "value * 2 -> (value) + (2)",
+        "2 -> 3",
+        "min -> max",
+        'min(self._state["data"].values()) / 4 -> (min(self._state["data"].values())) * (4)',
+        "4 -> 5",
+        "total += value * 2 -> pass",
+    }
 
 
 @pytest.mark.parametrize(

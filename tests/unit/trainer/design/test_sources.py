@@ -2,6 +2,7 @@
 tries like others.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -227,6 +228,16 @@ async def test_what_endpoints_cost_stands_in_the_manifest_and_in_the_designs(cha
     assert [(d.answer, d.usage) for d in read] == [(d.answer, d.usage) for d in designs]
     alone = open_store((tmp_path / "policy").as_uri())
     assert (await composed(alone, studio(chat, FENCED, environments=lenient)))[0].usage is None
+
+
+async def test_manifest_counts_programs_that_were_accepted_without_a_solution(chat: Chat, tmp_path: Path) -> None:
+    store = open_store(tmp_path.as_uri())
+    here = pooled(chat, environments={"verification": {"stages": ()}})
+    for slot, form in enumerate(("none", "exact", "unreadable", "lines")):
+        (one,) = await design_slot(here, slot)
+        write_designs(store, 0, slot, 0, [replace(one, facts=json.dumps({"solution_form": form}))])
+    manifest, _ = compose_batch(store, here.method, 0, 0, ())
+    assert (len(manifest.environments), manifest.without_solution) == (4, 2)
 
 
 BAD = {

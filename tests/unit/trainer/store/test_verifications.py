@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Store:
 
 def write(store: Store, attempt: int = 0) -> None:
     """Two chunks: an accepted program and two that are not."""
-    good = judged(PROGRAMS[0], "A", accepted({"mutation_score": 0.5, "seconds": 1.25}))
+    good = judged(PROGRAMS[0], "A", accepted({"mutation_score": 0.5, "seconds": 1.25, "solution_form": "none"}))
     bad = [judged(p, None, rejected(Stage.PARSE, Reason.SYNTAX, "no")) for p in PROGRAMS[1:]]
     verifications.write_part(store, FOLDER, 0, attempt, [good, bad[0]])
     verifications.write_part(store, FOLDER, 1, attempt, [bad[1]])
@@ -73,6 +73,7 @@ def test_manifest_counts_what_the_verdicts_hold(store: Store) -> None:
     manifest = compose(store, FOLDER, task(), 2, {"bad": 3}, lambda sources: float(len(sources)))
     assert (manifest.programs, manifest.rejected) == (3, {"parse/syntax": 2})
     assert [entry.name for entry in manifest.accepted] == ["a.py"]
+    assert manifest.without_solution == 1, "it was accepted without one"
     assert manifest.mutation_scores is not None
     assert (manifest.mutation_scores.programs, manifest.mutation_scores.median) == (1, 0.5)
     assert manifest.diversity == 1.0, "of the accepted programs only"
