@@ -8,8 +8,8 @@ from spade_sandbox.client import Inspection
 from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.checks import PASSED
 from spade_sandbox.verify.moves import Episode, Move, Solved
-from spade_sandbox.verify.near_misses import failed, near_misses
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.tool_near_misses import failed, near_misses
 from spade_sandbox.verify.trial import Trial
 
 STAGE = Stage.ORDER

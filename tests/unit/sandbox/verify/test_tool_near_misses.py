@@ -8,7 +8,7 @@ import pytest
 from spade_sandbox.client import Tool
 from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.moves import Move
-from spade_sandbox.verify.near_misses import failed, near_misses
+from spade_sandbox.verify.tool_near_misses import failed, near_misses
 
 
 def tool(**properties: Any) -> Tool:
