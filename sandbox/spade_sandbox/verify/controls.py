@@ -13,10 +13,11 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
-from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
+from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, UNFINISHED, run_check
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solution import longest_solution
 from spade_sandbox.verify.solutions import readings
 from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
@@ -42,7 +43,9 @@ async def check_controls(program: Program) -> Verdict | None:
         rejection = await (check_untouched(trial) if tools else run_check(program, "M1", _nothing(trial)))
         if rejection is not None:
             return rejection
-        if await _look(trial):
+        unbroken = await _look(trial)
+        program.solution_moves = longest_solution(program)
+        if unbroken:
             return await (check_tool_controls(trial) if tools else _check_games(trial))
     async with program.session("controls, without a solution") as trial:
         return await (check_tool_controls(trial) if tools else _check_games(trial))
@@ -157,6 +160,9 @@ async def _constants(trial: Trial) -> Verdict | None:
     candidates = list(dict.fromkeys((*actions.constants(opening)[:1], *own, *actions.constants(opening)[1:])))
     for number, action in enumerate(candidates[:MAX_CONSTANTS]):
         turns = LONG if number == 0 else MEDIUM
+        if program.spare < turns + RANDOM_EPISODES * SHORT:
+            program.facts["M3"] = f"{UNFINISHED} after {number} of {len(candidates[:MAX_CONSTANTS])} actions"
+            break
         if await _wins_from_all(trial, action, turns):
             episode = program.episodes[-1]
             return await _rejection(trial, episode, Reason.WINS_BY_CONSTANT, f"{action!r}, repeated,", 1 + LUCK_SEEDS)
@@ -165,10 +171,11 @@ async def _constants(trial: Trial) -> Verdict | None:
 
 async def _random(trial: Trial) -> Verdict | None:
     """M2: random commands of the right look may win now and then."""
+    turns = max(SHORT, min(RANDOM_TURNS, trial.program.spare // RANDOM_EPISODES))
 
     async def at_random(seed: int, rng: Random) -> Episode:
         episode = await begin(trial, seed)
-        for _ in range(RANDOM_TURNS):
+        for _ in range(turns):
             if (await make(trial, episode, Move(actions.random_action(episode.last, rng)))).over:
                 break
         return episode

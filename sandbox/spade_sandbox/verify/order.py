@@ -47,10 +47,14 @@ async def _cross_seed(trial: Trial, solved: Solved) -> Verdict | None:
     """M10: one seed's solution from all the others."""
     program = trial.program
     own, *others = program.seeds
-    for seed in others:
-        episode = await play(trial, seed, solved.moves[own])
-        if not episode.won:
-            return None
+    episode = await play(trial, others[0], solved.moves[own])
+    if not episode.won:
+        return None
+    with trial.confirming():
+        for seed in others[1:]:
+            episode = await play(trial, seed, solved.moves[own])
+            if not episode.won:
+                return None
     message = f"the solution of seed {own} wins from all of {len(others)} other seeds"
     return await _rejection(trial, episode, Reason.WINS_CROSS_SEED, message)
 
@@ -82,10 +86,16 @@ async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
     program = trial.program
     seed = program.seeds[0]
     moves = solved.moves[seed]
-    for position in positions(len(moves)):
+    for number, position in enumerate(positions(len(moves))):
+        if number and not _affords(program, 2, moves):
+            break
         wrong = Move(actions.misdirected(moves[position].action))
         episode = await play(trial, seed, [*moves[:position], wrong, *moves[position + 1 :]])
-        if episode.won and not (await play(trial, seed, without(moves, position))).won:
+        if not episode.won:
+            continue
+        with trial.confirming():
+            needed = not (await play(trial, seed, without(moves, position))).won
+        if needed:
             message = f"{wrong} wins in the place of {moves[position]}, which is needed there"
             return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
     return None
@@ -94,18 +104,13 @@ async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
 async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
     """M6: another order wins only where the program does not say that order matters."""
     program = trial.program
-    wins: list[Episode] = []
-    for seed, moves in tuple(solved.moves.items())[:2]:
-        for other in other_orders(moves, seed):
-            episode = await play(trial, seed, other)
-            if not episode.won:
-                continue
-            wins.append(episode)
-            break
-        else:
-            program.facts["M6"] = PASSED if len(set(moves)) > 1 else "does not apply: the solution has one order"
-            return None
-    if not wins:
+    (seed, moves), *more = tuple(solved.moves.items())[:2]
+    won = await _in_another_order(trial, seed, moves)
+    with trial.confirming():
+        for other, its_moves in more if won is not None else ():
+            won = await _in_another_order(trial, other, its_moves)
+    if won is None:
+        program.facts["M6"] = PASSED if len(set(moves)) > 1 else "does not apply: the solution has one order"
         return None
     program.facts["order_free"] = 1.0
     said = "\n".join(text for episode in program.episodes for text in (episode.opening, *_texts(episode)))
@@ -114,7 +119,16 @@ async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
         program.facts["M6"] = f"{PASSED}: another order wins too, and the program does not say that order matters"
         return None
     message = f"another order of the solution wins, although the program says {found.group(0)!r}"
-    return await _rejection(trial, wins[-1], Reason.WINS_SHUFFLED, message)
+    return await _rejection(trial, won, Reason.WINS_SHUFFLED, message)
+
+
+async def _in_another_order(trial: Trial, seed: int, moves: tuple[Move, ...]) -> Episode | None:
+    """An episode that wins with the same moves otherwise ordered."""
+    for other in other_orders(moves, seed):
+        episode = await play(trial, seed, other)
+        if episode.won:
+            return episode
+    return None
 
 
 async def _shortened(trial: Trial, solved: Solved) -> Verdict | None:
@@ -123,14 +137,18 @@ async def _shortened(trial: Trial, solved: Solved) -> Verdict | None:
     seed = program.seeds[0]
     moves = solved.moves[seed]
     redundant = 0
-    for position in positions(len(moves) - 1):
+    for number, position in enumerate(positions(len(moves) - 1)):
+        if number and not _affords(program, 1, moves):
+            break
         episode = await play(trial, seed, without(moves, position))
         if not episode.won:
             continue
         redundant += 1
-        if await _counts_as_done(trial, seed, moves, position) and await _redundant_elsewhere(
-            trial, solved, moves[position]
-        ):
+        with trial.confirming():
+            free = await _counts_as_done(trial, seed, moves, position) and await _redundant_elsewhere(
+                trial, solved, moves[position]
+            )
+        if free:
             message = f"the solution wins without {moves[position]}, which the program pays and remembers as done"
             return await _rejection(trial, episode, Reason.WINS_TRUNCATED, message)
     program.facts["redundant_steps"] = float(redundant)
@@ -156,6 +174,11 @@ async def _redundant_elsewhere(trial: Trial, solved: Solved, move: Move) -> bool
         if move not in moves[:-1] or not (await play(trial, seed, without(moves, moves.index(move)))).won:
             return False
     return len(solved.moves) > 1
+
+
+def _affords(program: Program, replays: int, moves: tuple[Move, ...]) -> bool:
+    """Whether the steps left suffice for so many replays: further positions are tried only then."""
+    return program.steps_left >= replays * len(moves)
 
 
 def positions(length: int) -> tuple[int, ...]:
@@ -192,8 +215,8 @@ OrderCheck = Callable[[Trial, Solved], Coroutine[None, None, Verdict | None]]
 SHARED: tuple[tuple[str, OrderCheck], ...] = (("M10", _cross_seed), ("M5", _early))
 GAMES: tuple[tuple[str, OrderCheck], ...] = (
     ("M11", _several),
-    ("M7", _misdirected),
     ("M6", _shuffled),
+    ("M7", _misdirected),
     ("M5", _shortened),
 )
 TOOLS: tuple[tuple[str, OrderCheck], ...] = (("M7", check_tool_order),)
