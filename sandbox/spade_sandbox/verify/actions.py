@@ -106,8 +106,18 @@ def random_action(observation: str, rng: Random) -> str:
 def constants(observation: str) -> tuple[str, ...]:
     """Actions worth repeating: the usual one, commands shown whole, and some words of the observation."""
     shown, words = vocabulary(observation)
-    whole = [one for one in shown if not any(_is_place(part) for part in one.split())]
+    whole = [one for one in shown if not has_places(one)]
     return tuple(dict.fromkeys(boxed(one) for one in ("1", *whole[:3], *words[-2:])))
+
+
+def has_places(command: str) -> bool:
+    """Whether parts of a shown command stand for something else."""
+    return any(_is_place(part) for part in command.split())
+
+
+def filled(command: str, value: str) -> str:
+    """A shown command with this value in all its places."""
+    return " ".join(value if _is_place(part) else part for part in command.split())
 
 
 def literals(source: str) -> str:

@@ -19,15 +19,17 @@ class Share:
     """Moves of a solution whose replays fit into `maxSteps` beside the other controls."""
 
 
-SHARES = {Domain.GAMES: Share(11, 7), Domain.TOOLS: Share(20, 5)}
+SHARES = {Domain.GAMES: Share(11, 6), Domain.TOOLS: Share(20, 5)}
 """Tools need more: every call that completes an instruction is left out once and made with wrong values."""
+SINGLE_MOVES = 8
+"""Steps of their checks that make one move."""
 JUDGEABLE = 40
 """Moves of the longest solution that is granted all its replays."""
 
 
 def kept(domain: Domain, moves: int) -> int:
     """Steps that the controls leave for a solution of so many moves."""
-    return SHARES[domain].replays * min(moves, JUDGEABLE)
+    return SHARES[domain].replays * min(moves, JUDGEABLE) + (SINGLE_MOVES if moves else 0)
 
 
 def granted(max_steps: int, domain: Domain, moves: int, max_turns: int) -> int:

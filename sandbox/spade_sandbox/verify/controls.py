@@ -13,7 +13,8 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
-from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, UNFINISHED, run_check
+from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
+from spade_sandbox.verify.fixed_play import check_fixed_play
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
@@ -23,10 +24,9 @@ from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouc
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
 STAGE = Stage.CONTROLS
-SHORT, MEDIUM, LONG = 3, 6, 10
+SHORT, MEDIUM = 3, 6
 """Turns of an episode that need not be played out."""
-RANDOM_EPISODES, MOST_RANDOM_EPISODES, RANDOM_TURNS = 4, 8, 8
-MAX_CONSTANTS = 5
+RANDOM_EPISODES, MOST_RANDOM_EPISODES, RANDOM_TURNS = 4, 8, 6
 BLUNDERS = 4
 """Seeds from which a meaningless first move is made."""
 LUCK_SEEDS = 5
@@ -153,20 +153,8 @@ async def _replay(trial: Trial) -> Verdict | None:
 
 
 async def _constants(trial: Trial) -> Verdict | None:
-    """M3: no fixed command may win from every seed; those of the solution are tried too."""
-    program = trial.program
-    own = dict.fromkeys(move.action for move in reversed(_first_moves(program)))
-    opening = next((e.opening for e in program.episodes if e.seed == program.seeds[0]), "")
-    candidates = list(dict.fromkeys((*actions.constants(opening)[:1], *own, *actions.constants(opening)[1:])))
-    for number, action in enumerate(candidates[:MAX_CONSTANTS]):
-        turns = LONG if number == 0 else MEDIUM
-        if program.spare < turns + RANDOM_EPISODES * SHORT:
-            program.facts["M3"] = f"{UNFINISHED} after {number} of {len(candidates[:MAX_CONSTANTS])} actions"
-            break
-        if await _wins_from_all(trial, action, turns):
-            episode = program.episodes[-1]
-            return await _rejection(trial, episode, Reason.WINS_BY_CONSTANT, f"{action!r}, repeated,", 1 + LUCK_SEEDS)
-    return None
+    """M3: no fixed play may win from every seed. Random play is left a few turns."""
+    return await check_fixed_play(trial, RANDOM_EPISODES * SHORT)
 
 
 async def _random(trial: Trial) -> Verdict | None:
@@ -195,14 +183,6 @@ async def _through(trial: Trial, moves: list[Move]) -> Episode | None:
         if episode.won or episode.paid:
             return episode
     return None
-
-
-async def _wins_from_all(trial: Trial, action: str, turns: int) -> bool:
-    """Whether one action, repeated, wins from the first seed and then from all others tried."""
-    for seed in trial.program.seeds[: 1 + LUCK_SEEDS]:
-        if not (await play(trial, seed, islice(cycle((Move(action),)), turns))).won:
-            return False
-    return True
 
 
 async def _repeats(trial: Trial, moves: list[Move]) -> bool:

@@ -5,20 +5,24 @@ the place of one that is needed, several actions at once, another order where th
 transcript from every seed. That a single step is not needed, or that order is free, is common and only said.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Coroutine
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.verify import actions
+from spade_sandbox.verify import actions, near_misses
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.moves import Episode, Move, Solved
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solution import own_moves
 from spade_sandbox.verify.tool_order import check_tool_order
 from spade_sandbox.verify.trial import Program, Trial
 
 STAGE = Stage.ORDER
 MAX_POSITIONS = 3
+LEAST_SEEDS = 2
+"""Seeds from which an action that is nearly right must win before it says anything."""
 ORDERED = re.compile(
     r"\bin (?:this|that|(?:the|its|their) (?:right|correct|given|exact|same|proper|following|shown|secret)) order\b"
     r"|\border matters\b|\bin (?:the )?(?:right |correct |exact |hidden |secret )?sequence\b"
@@ -57,6 +61,15 @@ async def _cross_seed(trial: Trial, solved: Solved) -> Verdict | None:
                 return None
     message = f"the solution of seed {own} wins from all of {len(others)} other seeds"
     return await _rejection(trial, episode, Reason.WINS_CROSS_SEED, message)
+
+
+async def _missed(trial: Trial, solved: Solved) -> Verdict | None:
+    """M10, one move: from each seed what another seed's solution begins with; stage `leaks` looks at the answers."""
+    for seed, moves in solved.moves.items():
+        other = next((others[0] for others in solved.moves.values() if others[0] != moves[0]), None)
+        if other is not None:
+            await play(trial, seed, [other])
+    return None
 
 
 async def _early(trial: Trial, solved: Solved) -> Verdict | None:
@@ -99,6 +112,64 @@ async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
             message = f"{wrong} wins in the place of {moves[position]}, which is needed there"
             return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
     return None
+
+
+async def _nearly(trial: Trial, solved: Solved) -> Verdict | None:
+    """M7: the winning action with a part as other seeds have it, or with its inner parts turned round.
+
+    Rejects a part that no seed's verifier reads, and inner parts whose order it does not read although it reads that of
+    the outer ones. From a single seed an honest program may have several right answers.
+    """
+    program = trial.program
+    finals = [moves[-1].action for moves in solved.moves.values()]
+    others = [
+        moves[-1].action for seed in program.seeds if seed not in solved.moves and (moves := own_moves(program, seed))
+    ]
+    split = near_misses.answers([*finals, *others]) or near_misses.answers(finals)
+    mine = split[: len(finals)]
+    moves = solved.moves[program.seeds[0]]
+    for number, place in enumerate(near_misses.tried_places(mine[0]) if mine else ()):
+        if number and not _affords(program, 3, moves):
+            break
+        episode = await _all_win(trial, solved, [near_misses.replaced(answer, split, place) for answer in mine])
+        if episode is not None:
+            part = mine[0].parts[place]
+            message = (
+                f"{episode.moves[-1]} wins like {moves[-1]}: what stands for {part!r} is not looked at, from every seed"
+            )
+            return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+    if mine and len(moves) > 1 and not _affords(program, 3, moves):
+        return None
+    episode = await _all_win(trial, solved, [_some(near_misses.turned(answer)) for answer in mine])
+    if episode is None:
+        return None
+    with trial.confirming():
+        ends = await _all_win(trial, solved, [_some(near_misses.exchanged(answer)) for answer in mine])
+    if ends is not None:
+        return None
+    message = (
+        f"{episode.moves[-1]} wins like {moves[-1]}: the order of the inner parts is not looked at, that of the ends is"
+    )
+    return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+
+
+async def _all_win(trial: Trial, solved: Solved, instead: list[list[str]]) -> Episode | None:
+    """The last episode, if each of these actions wins in the place of the last one, from every seed."""
+    if len(instead) < LEAST_SEEDS or not all(instead):
+        return None
+    first = True
+    for (seed, moves), wrong in zip(solved.moves.items(), instead, strict=True):
+        for action in wrong:
+            with contextlib.nullcontext() if first else trial.confirming():
+                episode = await play(trial, seed, (*moves[:-1], Move(action)))
+            first = False
+            if not episode.won:
+                return None
+    return episode
+
+
+def _some(action: str) -> list[str]:
+    return [action] if action else []
 
 
 async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
@@ -214,8 +285,10 @@ async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: st
 OrderCheck = Callable[[Trial, Solved], Coroutine[None, None, Verdict | None]]
 SHARED: tuple[tuple[str, OrderCheck], ...] = (("M10", _cross_seed), ("M5", _early))
 GAMES: tuple[tuple[str, OrderCheck], ...] = (
+    ("M10", _missed),
     ("M11", _several),
     ("M6", _shuffled),
+    ("M7", _nearly),
     ("M7", _misdirected),
     ("M5", _shortened),
 )

@@ -88,6 +88,12 @@ def longest_solution(program: Program) -> int:
     return max((len(one.moves) for text in texts for one in readings(text, program.domain)), default=0)
 
 
+def own_moves(program: Program, seed: int) -> tuple[Move, ...]:
+    """A seed's solution as it is read first, or nothing."""
+    read = readings(program.solutions.get(seed, ""), program.domain)
+    return read[0].moves if read else ()
+
+
 async def _winning(trial: Trial, seed: int, read: tuple[Reading, ...]) -> tuple[Reading, Episode]:
     """The first reading that wins, or the last one tried."""
     for reading in read:
