@@ -58,10 +58,17 @@ def answers(actions: Iterable[str]) -> tuple[Answer, ...]:
 
 
 def replaced(own: Answer, others: Iterable[Answer], place: int) -> list[str]:
-    """The action with one part as other seeds have it."""
-    values = dict.fromkeys(other.parts[place] for other in others if other.parts[place] != own.parts[place])
+    """The action with one part as other seeds have it, and one beside it if they have too few; nothing without both.
+
+    One other value is too little to say that a part is not read: of two it is the right one too often.
+    """
     parts = own.parts
-    return [own.having((*parts[:place], value, *parts[place + 1 :])) for value in values][:ALTERNATIVES]
+    values = list(dict.fromkeys(other.parts[place] for other in others if other.parts[place] != parts[place]))
+    if len(values) == 1 and not own.spelt and re.fullmatch(r"\d{1,9}", parts[place]):
+        values += [near for near in (str(int(parts[place]) + 1), str(int(parts[place]) - 1)) if near not in values][:1]
+    if len(values) < ALTERNATIVES:
+        return []
+    return [own.having((*parts[:place], value, *parts[place + 1 :])) for value in values[:ALTERNATIVES]]
 
 
 def turned(own: Answer) -> str:

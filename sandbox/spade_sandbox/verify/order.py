@@ -16,6 +16,7 @@ from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.moves import Episode, Move, Solved
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
 from spade_sandbox.verify.solution import own_moves
+from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.tool_order import check_tool_order
 from spade_sandbox.verify.trial import Program, Trial
 
@@ -108,10 +109,23 @@ async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
             continue
         with trial.confirming():
             needed = not (await play(trial, seed, without(moves, position))).won
-        if needed:
+            aimed = needed and await _has_an_aim(trial, seed, moves, position)
+        if aimed:
             message = f"{wrong} wins in the place of {moves[position]}, which is needed there"
             return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
     return None
+
+
+async def _has_an_aim(trial: Trial, seed: int, moves: tuple[Move, ...], position: int) -> bool:
+    """Whether a move says more than that time passes, as `wait` does, in whose place any word may do.
+
+    A bare word has no target of its own: then nonsense must do for another of the solution's moves too.
+    """
+    others = [number for number, move in enumerate(moves) if move != moves[position]]
+    if not others or len(payload(moves[position].action).split()) > 1:
+        return True
+    wrong = Move(actions.misdirected(moves[others[-1]].action))
+    return (await play(trial, seed, [*moves[: others[-1]], wrong, *moves[others[-1] + 1 :]])).won
 
 
 async def _nearly(trial: Trial, solved: Solved) -> Verdict | None:
