@@ -67,7 +67,7 @@ async def _fill(trial: Trial, left_for_luck: int) -> Verdict | None:
     """Commands shown with places, one after the other: the same few values in each."""
     program = trial.program
     shown, _ = actions.vocabulary(_opening(program))
-    values = _values(program)
+    values = plausible_values(program)
     for command in [one for one in shown if actions.has_places(one)][:MAX_COMMANDS]:
         if program.spare < len(values) + left_for_luck:
             return None
@@ -142,7 +142,7 @@ def _repeats(episode: Episode) -> bool:
     return episode.outcomes[-2:] == episode.outcomes[-4:-2]
 
 
-def _values(program: Program) -> tuple[str, ...]:
+def plausible_values(program: Program) -> tuple[str, ...]:
     """Integers of the state that are the same from every seed, a small one, and one of the opening."""
     held = [look.hidden for look in program.looks]
     plain = [

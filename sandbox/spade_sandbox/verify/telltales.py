@@ -59,8 +59,8 @@ async def check_telltales(program: Program) -> Verdict | None:
     solved = program.solved
     if solved is None or len(solved.moves) < LEAST_SEEDS:
         return None
-    secrets = _secrets(program, solved)
-    found = list(dict.fromkeys(_key(one) for one in _suspicions(program, solved, secrets)))[:MAX_CONFIRMED]
+    secrets = secrets_of(program, solved)
+    found = list(dict.fromkeys(_key(one) for one in suspicions(program, solved, secrets)))[:MAX_CONFIRMED]
     if not found:
         return None
     async with program.session("M14: what is told") as trial:
@@ -72,7 +72,7 @@ async def check_telltales(program: Program) -> Verdict | None:
     return None
 
 
-def _secrets(program: Program, solved: Solved) -> dict[int, Secret]:
+def secrets_of(program: Program, solved: Solved) -> dict[int, Secret]:
     """By seed; without seeds whose solution says too little to be recognised."""
     said = {seed: tuple(tokens(_content(move)) for move in moves) for seed, moves in solved.moves.items()}
     openings = {look.seed: frozenset(tokens(look.opening)) for look in program.looks}
@@ -88,7 +88,8 @@ def _content(move: Move) -> str:
     return payload(move.action)
 
 
-def _suspicions(program: Program, solved: Solved, secrets: dict[int, Secret]) -> Iterator[Suspicion]:
+def suspicions(program: Program, solved: Solved, secrets: dict[int, Secret]) -> Iterator[Suspicion]:
+    """Answers in the controls' episodes that hold a solution, as far as they are of solved seeds."""
     firsts = {moves[0] for moves in solved.moves.values()}
     for episode in program.episodes:
         secret, own = secrets.get(episode.seed), solved.moves.get(episode.seed, ())

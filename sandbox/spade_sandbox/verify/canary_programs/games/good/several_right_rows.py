@@ -13,6 +13,7 @@ class BalancePansEnv:
         a, b, c = rng.randint(11, 30), rng.randint(31, 60), rng.randint(61, 90)
         stones = rng.sample(["red", "blue", "green", "white"], 4)
         self.weights = dict(sorted(zip(stones, (a + b, b + c, c, b + b + a))))
+        self.heap = rng.sample(stones, 4)
         self.turns = 0
         return ("Put the red, blue, green and white stone on two pans so that they balance: "
                 "\\boxed{pans STONE STONE STONE STONE}, the first two left. \\boxed{weigh STONE} tells a weight."), {}
@@ -31,7 +32,7 @@ class BalancePansEnv:
         return "Weigh a stone or load the pans with all four.", 0.0, False, late, {}
 
     def solution(self):
-        names = list(self.weights)
+        names = self.heap
         for other in names[1:]:
             rest = [name for name in names[1:] if name != other]
             if 2 * (self.weights[names[0]] + self.weights[other]) == sum(self.weights.values()):
