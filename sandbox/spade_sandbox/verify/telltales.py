@@ -99,10 +99,10 @@ def suspicions(program: Program, solved: Solved, secrets: dict[int, Secret]) -> 
             if outcome.over or move in own:
                 break
             sent = tokens(" ".join(one.action for one in episode.moves[: turn + 1]))
-            if _tells(secret.whole, outcome.text, sent):
+            if turn == 0 and move in firsts and _tells((secret.first,), outcome.text, sent):
+                yield Suspicion(episode, turn, missed=True)  # from its own seed this move is no miss, so first
+            elif _tells(secret.whole, outcome.text, sent):
                 yield Suspicion(episode, turn, missed=False)
-            elif turn == 0 and move in firsts and _tells((secret.first,), outcome.text, sent):
-                yield Suspicion(episode, turn, missed=True)
 
 
 def _tells(secret: Sequence[Words], text: str, sent: Words) -> bool:

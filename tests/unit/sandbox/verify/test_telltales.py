@@ -62,3 +62,8 @@ def test_what_the_solutions_own_moves_find_out_is_no_leak() -> None:
 def test_words_of_the_opening_are_no_secret() -> None:
     subject = program(Outcome("Try badger, then falcon."), moves=(HINT,), opening="Is it badger or falcon?")
     assert not suspected(subject)
+
+
+def test_wrong_first_move_is_a_miss_even_if_it_is_told_everything() -> None:
+    (found,) = suspected(program(Outcome("monkey? It is badger, then falcon."), moves=(OTHER,)))
+    assert found.missed
