@@ -145,8 +145,8 @@ class VerificationSettings(Document):
     stages: tuple[OptionalStage, ...] = Field(default=FULL_BATTERY, max_length=8)
     """Stages beyond parse, contract and controls; they run in the gate's own order."""
     max_steps: int = Field(default=200, ge=50, le=10_000)
-    """Steps and tool calls that the battery may spend on a program, its mutants apart. Checks that no longer fit are
-    named in the verdict."""
+    """Steps and tool calls that the battery may spend on a program, its mutants apart; long solutions and confirmations
+    are granted more. Random and constant play is cut short first; any other control that does not fit rejects."""
     max_cpu_seconds: float = Field(default=3.0, gt=0, le=600)
     """CPU seconds that the program may use in the battery. One that spends them before the battery is done is
     rejected."""

@@ -98,16 +98,25 @@ def random_action(observation: str, rng: Random) -> str:
     fillers = (*words, *map(str, range(10)))
     if shown and rng.random() < 0.7:
         parts = rng.choice(shown).split()
-        filled = [rng.choice(fillers) if _is_place(part) else part for part in parts]
-        return boxed(" ".join(filled))
+        return boxed(" ".join(rng.choice(fillers) if place else part for part, place in _places(parts)))
     return boxed(" ".join(rng.choice(fillers) for _ in range(1 if rng.random() < 0.8 else 2)))
 
 
 def constants(observation: str) -> tuple[str, ...]:
     """Actions worth repeating: the usual one, commands shown whole, and some words of the observation."""
     shown, words = vocabulary(observation)
-    whole = [one for one in shown if not any(_is_place(part) for part in one.split())]
+    whole = [one for one in shown if not has_places(one)]
     return tuple(dict.fromkeys(boxed(one) for one in ("1", *whole[:3], *words[-2:])))
+
+
+def has_places(command: str) -> bool:
+    """Whether parts of a shown command stand for something else."""
+    return any(place for _, place in _places(command.split()))
+
+
+def filled(command: str, value: str) -> str:
+    """A shown command with this value in all its places."""
+    return " ".join(value if place else part for part, place in _places(command.split()))
 
 
 def literals(source: str) -> str:
@@ -140,9 +149,15 @@ def endless(limit_characters: int) -> str:
     return "x" * limit_characters
 
 
-def _is_place(part: str) -> bool:
-    """Whether a part of a shown command stands for something else: `NAME`, `N`, `number`."""
-    return part.isupper() or _PLACE.search(part) is not None
+def _places(parts: Sequence[str]) -> list[tuple[str, bool]]:
+    """Parts of a shown command, and whether each stands for something else: `NAME`, `N`, `number`.
+
+    The first of several is the command's own word, as in `move X Y`, unless it is in capitals.
+    """
+    return [
+        (part, part.isupper() or ((number > 0 or len(parts) == 1) and _PLACE.search(part) is not None))
+        for number, part in enumerate(parts)
+    ]
 
 
 def cycle_blanks(limit_characters: int) -> Iterator[str]:

@@ -14,9 +14,11 @@ from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_check
+from spade_sandbox.verify.fixed_play import check_fixed_play
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Look, Move
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solution import longest_solution
 from spade_sandbox.verify.solutions import readings
 from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
 from spade_sandbox.verify.tool_leaks import SEEDS as VAIN_SEEDS
@@ -24,10 +26,9 @@ from spade_sandbox.verify.tool_leaks import described, vain_answers
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
 STAGE = Stage.CONTROLS
-SHORT, MEDIUM, LONG = 3, 6, 10
+SHORT, MEDIUM = 3, 6
 """Turns of an episode that need not be played out."""
-RANDOM_EPISODES, MOST_RANDOM_EPISODES, RANDOM_TURNS = 4, 8, 8
-MAX_CONSTANTS = 5
+RANDOM_EPISODES, MOST_RANDOM_EPISODES, RANDOM_TURNS = 4, 8, 6
 BLUNDERS = 4
 """Seeds from which a meaningless first move is made."""
 LUCK_SEEDS = 5
@@ -44,7 +45,9 @@ async def check_controls(program: Program) -> Verdict | None:
         rejection = await (check_untouched(trial) if tools else run_check(program, "M1", _nothing(trial)))
         if rejection is not None:
             return rejection
-        if await _look(trial):
+        unbroken = await _look(trial)
+        program.solution_moves = longest_solution(program)
+        if unbroken:
             return await (check_tool_controls(trial) if tools else _check_games(trial))
     async with program.session("controls, without a solution") as trial:
         return await (check_tool_controls(trial) if tools else _check_games(trial))
@@ -156,25 +159,17 @@ async def _replay(trial: Trial) -> Verdict | None:
 
 
 async def _constants(trial: Trial) -> Verdict | None:
-    """M3: no fixed command may win from every seed; those of the solution are tried too."""
-    program = trial.program
-    own = dict.fromkeys(move.action for move in reversed(_first_moves(program)))
-    opening = next((e.opening for e in program.episodes if e.seed == program.seeds[0]), "")
-    candidates = list(dict.fromkeys((*actions.constants(opening)[:1], *own, *actions.constants(opening)[1:])))
-    for number, action in enumerate(candidates[:MAX_CONSTANTS]):
-        turns = LONG if number == 0 else MEDIUM
-        if await _wins_from_all(trial, action, turns):
-            episode = program.episodes[-1]
-            return await _rejection(trial, episode, Reason.WINS_BY_CONSTANT, f"{action!r}, repeated,", 1 + LUCK_SEEDS)
-    return None
+    """M3: no fixed play may win from every seed. Random play is left a few turns."""
+    return await check_fixed_play(trial, RANDOM_EPISODES * SHORT)
 
 
 async def _random(trial: Trial) -> Verdict | None:
     """M2: random commands of the right look may win now and then."""
+    turns = max(SHORT, min(RANDOM_TURNS, trial.program.spare // RANDOM_EPISODES))
 
     async def at_random(seed: int, rng: Random) -> Episode:
         episode = await begin(trial, seed)
-        for _ in range(RANDOM_TURNS):
+        for _ in range(turns):
             if (await make(trial, episode, Move(actions.random_action(episode.last, rng)))).over:
                 break
         return episode
@@ -194,14 +189,6 @@ async def _through(trial: Trial, moves: list[Move]) -> Episode | None:
         if episode.won or episode.paid:
             return episode
     return None
-
-
-async def _wins_from_all(trial: Trial, action: str, turns: int) -> bool:
-    """Whether one action, repeated, wins from the first seed and then from all others tried."""
-    for seed in trial.program.seeds[: 1 + LUCK_SEEDS]:
-        if not (await play(trial, seed, islice(cycle((Move(action),)), turns))).won:
-            return False
-    return True
 
 
 async def _repeats(trial: Trial, moves: list[Move]) -> bool:

@@ -14,6 +14,7 @@ from spade_contracts.config.verification import OptionalStage
 from spade_contracts.errors import EnvironmentFault, InfrastructureFault
 from spade_contracts.verdicts import Reason, Stage, Verdict, accepted, rejected, with_facts
 from spade_sandbox.client import SandboxPool
+from spade_sandbox.verify.checks import LUCK, UNFINISHED
 from spade_sandbox.verify.contamination import check_contamination
 from spade_sandbox.verify.context import GateContext
 from spade_sandbox.verify.contract import check_contract
@@ -162,8 +163,10 @@ async def _attempted(stage: GateStage, program: Program, context: GateContext) -
         except EnvironmentFault as error:
             return program.fault(stage.stage, error)
         except OutOfSteps:
-            message = f"the battery's {program.settings.max_steps} steps are used up, and this stage needs more"
-            return program.rejection(stage.stage, Reason.BUDGET_SPENT, message)
+            open_controls = [name for name, word in program.facts.items() if word == UNFINISHED and name not in LUCK]
+            what = " and ".join(open_controls) or "this stage"
+            message = f"the battery's {program.max_steps} steps are used up before {what} is finished"
+            return program.rejection(stage.stage, Reason.BUDGET_SPENT, message, *program.traces[-1:])
         except OutOfTime:
             spent = f"the program used {program.cpu_seconds:.2f} s of CPU time; the battery may take at most "
             message = f"{spent}{program.settings.max_cpu_seconds:g} s"

@@ -13,7 +13,9 @@ from spade_sandbox.verify.checks import NO_SOLUTION, PASSED
 from spade_sandbox.verify.context import GateContext
 from spade_sandbox.verify.moves import Look
 from spade_sandbox.verify.solutions import payload, readings
+from spade_sandbox.verify.telltales import check_telltales
 from spade_sandbox.verify.trial import Program
+from spade_sandbox.verify.words import tokens, within
 
 STAGE = Stage.LEAKS
 MAX_SHARED = 0.5
@@ -24,7 +26,6 @@ MIN_TITLE_CHARACTERS = 8
 _SECRET = re.compile(
     r"secret|hidden|answer|solution|password|passcode|pin$|code$|culprit|treasure|correct|winning", re.IGNORECASE
 )
-_TOKEN = re.compile(r"[^\W_]+")
 _OPERAND = r"(?:\d*[A-Za-z_]\w*(?:\([^()\n]*\))?|\d+(?:\.\d+)?|\([^()\n]*\))"
 _OPERATOR = r"(?:\s*(?:\*\*|[*+^×·÷])\s*|\s+[-/%]\s+|(?<=[\d)])\s*[-/]\s*|\s*[-/]\s*(?=[\d(]))"
 _FORMULA = re.compile(rf"[A-Za-z]\w*(?:\([^()\n]*\))?\s*(?::=|=|≈)\s*({_OPERAND}(?:{_OPERATOR}{_OPERAND})+)")
@@ -44,6 +45,8 @@ async def check_leaks(program: Program, context: GateContext) -> Verdict | None:
         (trial.trace for trial in program.trials if trial.note == "controls"), Trace(max_turns=program.max_turns)
     )
     rejection = _given_away(program, trace) or _formula(program, trace) or _document(program, context, trace)
+    if rejection is None and program.domain is Domain.GAMES:
+        rejection = await check_telltales(program)
     if rejection is None:
         known = all(_solution(program, look) for look in program.looks)
         program.facts["M14"] = PASSED if known else f"{PASSED} for state, formula and document; solution {NO_SOLUTION}"
@@ -91,13 +94,10 @@ def is_shown(values: Mapping[int, tuple[str, ...]], texts: Mapping[int, tuple[st
     """
     if len(set(values.values())) < 2 or any(sum(map(len, value)) < MIN_CHARACTERS for value in values.values()):
         return False
-    if not all(_within(value, texts[seed]) for seed, value in values.items()):
+    if not all(within(value, texts[seed]) for seed, value in values.items()):
         return False
     crossed = [
-        _within(values[other], text)
-        for seed, text in texts.items()
-        for other in values
-        if values[other] != values[seed]
+        within(values[other], text) for seed, text in texts.items() for other in values if values[other] != values[seed]
     ]
     return sum(crossed) <= MAX_SHARED * len(crossed)
 
@@ -112,11 +112,6 @@ def holds_rare(solutions: Mapping[int, tuple[str, ...]], texts: Mapping[int, tup
         if not any(len(part) >= RARE_CHARACTERS and part in own and part not in others for part in solution):
             return False
     return True
-
-
-def tokens(text: str) -> tuple[str, ...]:
-    """Words and numbers in lower case."""
-    return tuple(token.lower() for token in _TOKEN.findall(text))
 
 
 def formula(text: str) -> str:
@@ -147,12 +142,6 @@ def _document(program: Program, context: GateContext, trace: Trace) -> Verdict |
                 message = f"an observation names the document: {named[:200]!r}"
                 return program.rejection(STAGE, Reason.DOCUMENT_NAMED, message, trace)
     return None
-
-
-def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    """Whether one sequence stands in another in one piece."""
-    length = len(part)
-    return any(whole[start : start + length] == part for start in range(len(whole) - length + 1))
 
 
 def _plain(value: str) -> str:

@@ -5,20 +5,25 @@ the place of one that is needed, several actions at once, another order where th
 transcript from every seed. That a single step is not needed, or that order is free, is common and only said.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Coroutine
 
 from spade_contracts.config.environments import Domain
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.verify import actions
+from spade_sandbox.verify import actions, near_misses
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.moves import Episode, Move, Solved
 from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.solution import own_moves
+from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.tool_order import check_tool_order
 from spade_sandbox.verify.trial import Program, Trial
 
 STAGE = Stage.ORDER
 MAX_POSITIONS = 3
+LEAST_SEEDS = 2
+"""Seeds from which an action that is nearly right must win before it says anything."""
 ORDERED = re.compile(
     r"\bin (?:this|that|(?:the|its|their) (?:right|correct|given|exact|same|proper|following|shown|secret)) order\b"
     r"|\border matters\b|\bin (?:the )?(?:right |correct |exact |hidden |secret )?sequence\b"
@@ -47,12 +52,25 @@ async def _cross_seed(trial: Trial, solved: Solved) -> Verdict | None:
     """M10: one seed's solution from all the others."""
     program = trial.program
     own, *others = program.seeds
-    for seed in others:
-        episode = await play(trial, seed, solved.moves[own])
-        if not episode.won:
-            return None
+    episode = await play(trial, others[0], solved.moves[own])
+    if not episode.won:
+        return None
+    with trial.confirming():
+        for seed in others[1:]:
+            episode = await play(trial, seed, solved.moves[own])
+            if not episode.won:
+                return None
     message = f"the solution of seed {own} wins from all of {len(others)} other seeds"
     return await _rejection(trial, episode, Reason.WINS_CROSS_SEED, message)
+
+
+async def _missed(trial: Trial, solved: Solved) -> Verdict | None:
+    """M10, one move: from each seed what another seed's solution begins with; stage `leaks` looks at the answers."""
+    for seed, moves in solved.moves.items():
+        other = next((others[0] for others in solved.moves.values() if others[0] != moves[0]), None)
+        if other is not None:
+            await play(trial, seed, [other])
+    return None
 
 
 async def _early(trial: Trial, solved: Solved) -> Verdict | None:
@@ -82,30 +100,102 @@ async def _misdirected(trial: Trial, solved: Solved) -> Verdict | None:
     program = trial.program
     seed = program.seeds[0]
     moves = solved.moves[seed]
-    for position in positions(len(moves)):
+    for number, position in enumerate(positions(len(moves))):
+        if number and not _affords(program, 2, moves):
+            break
         wrong = Move(actions.misdirected(moves[position].action))
         episode = await play(trial, seed, [*moves[:position], wrong, *moves[position + 1 :]])
-        if episode.won and not (await play(trial, seed, without(moves, position))).won:
+        if not episode.won:
+            continue
+        with trial.confirming():
+            needed = not (await play(trial, seed, without(moves, position))).won
+            aimed = needed and await _has_an_aim(trial, seed, moves, position)
+        if aimed:
             message = f"{wrong} wins in the place of {moves[position]}, which is needed there"
             return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
     return None
 
 
+async def _has_an_aim(trial: Trial, seed: int, moves: tuple[Move, ...], position: int) -> bool:
+    """Whether a move says more than that time passes, as `wait` does, in whose place any word may do.
+
+    A bare word has no target of its own: then nonsense must do for another of the solution's moves too.
+    """
+    others = [number for number, move in enumerate(moves) if move != moves[position]]
+    if not others or len(payload(moves[position].action).split()) > 1:
+        return True
+    wrong = Move(actions.misdirected(moves[others[-1]].action))
+    return (await play(trial, seed, [*moves[: others[-1]], wrong, *moves[others[-1] + 1 :]])).won
+
+
+async def _nearly(trial: Trial, solved: Solved) -> Verdict | None:
+    """M7: the winning action with a part as other seeds have it, or with its inner parts turned round.
+
+    Rejects a part that no seed's verifier reads, and inner parts whose order it does not read although it reads that of
+    the outer ones. From a single seed an honest program may have several right answers.
+    """
+    program = trial.program
+    finals = [moves[-1].action for moves in solved.moves.values()]
+    others = [
+        moves[-1].action for seed in program.seeds if seed not in solved.moves and (moves := own_moves(program, seed))
+    ]
+    split = near_misses.answers([*finals, *others]) or near_misses.answers(finals)
+    mine = split[: len(finals)]
+    moves = solved.moves[program.seeds[0]]
+    for number, place in enumerate(near_misses.tried_places(mine[0]) if mine else ()):
+        if number and not _affords(program, 3, moves):
+            break
+        episode = await _all_win(trial, solved, [near_misses.replaced(answer, split, place) for answer in mine])
+        if episode is not None:
+            part = mine[0].parts[place]
+            message = (
+                f"{episode.moves[-1]} wins like {moves[-1]}: what stands for {part!r} is not looked at, from every seed"
+            )
+            return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+    if mine and len(moves) > 1 and not _affords(program, 3, moves):
+        return None
+    episode = await _all_win(trial, solved, [_some(near_misses.turned(answer)) for answer in mine])
+    if episode is None:
+        return None
+    with trial.confirming():
+        ends = await _all_win(trial, solved, [_some(near_misses.exchanged(answer)) for answer in mine])
+    if ends is not None:
+        return None
+    message = (
+        f"{episode.moves[-1]} wins like {moves[-1]}: the order of the inner parts is not looked at, that of the ends is"
+    )
+    return await _rejection(trial, episode, Reason.WINS_WRONG_TARGET, message)
+
+
+async def _all_win(trial: Trial, solved: Solved, instead: list[list[str]]) -> Episode | None:
+    """The last episode, if each of these actions wins in the place of the last one, from every seed."""
+    if len(instead) < LEAST_SEEDS or not all(instead):
+        return None
+    first = True
+    for (seed, moves), wrong in zip(solved.moves.items(), instead, strict=True):
+        for action in wrong:
+            with contextlib.nullcontext() if first else trial.confirming():
+                episode = await play(trial, seed, (*moves[:-1], Move(action)))
+            first = False
+            if not episode.won:
+                return None
+    return episode
+
+
+def _some(action: str) -> list[str]:
+    return [action] if action else []
+
+
 async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
     """M6: another order wins only where the program does not say that order matters."""
     program = trial.program
-    wins: list[Episode] = []
-    for seed, moves in tuple(solved.moves.items())[:2]:
-        for other in other_orders(moves, seed):
-            episode = await play(trial, seed, other)
-            if not episode.won:
-                continue
-            wins.append(episode)
-            break
-        else:
-            program.facts["M6"] = PASSED if len(set(moves)) > 1 else "does not apply: the solution has one order"
-            return None
-    if not wins:
+    (seed, moves), *more = tuple(solved.moves.items())[:2]
+    won = await _in_another_order(trial, seed, moves)
+    with trial.confirming():
+        for other, its_moves in more if won is not None else ():
+            won = await _in_another_order(trial, other, its_moves)
+    if won is None:
+        program.facts["M6"] = PASSED if len(set(moves)) > 1 else "does not apply: the solution has one order"
         return None
     program.facts["order_free"] = 1.0
     said = "\n".join(text for episode in program.episodes for text in (episode.opening, *_texts(episode)))
@@ -114,7 +204,16 @@ async def _shuffled(trial: Trial, solved: Solved) -> Verdict | None:
         program.facts["M6"] = f"{PASSED}: another order wins too, and the program does not say that order matters"
         return None
     message = f"another order of the solution wins, although the program says {found.group(0)!r}"
-    return await _rejection(trial, wins[-1], Reason.WINS_SHUFFLED, message)
+    return await _rejection(trial, won, Reason.WINS_SHUFFLED, message)
+
+
+async def _in_another_order(trial: Trial, seed: int, moves: tuple[Move, ...]) -> Episode | None:
+    """An episode that wins with the same moves otherwise ordered."""
+    for other in other_orders(moves, seed):
+        episode = await play(trial, seed, other)
+        if episode.won:
+            return episode
+    return None
 
 
 async def _shortened(trial: Trial, solved: Solved) -> Verdict | None:
@@ -123,14 +222,18 @@ async def _shortened(trial: Trial, solved: Solved) -> Verdict | None:
     seed = program.seeds[0]
     moves = solved.moves[seed]
     redundant = 0
-    for position in positions(len(moves) - 1):
+    for number, position in enumerate(positions(len(moves) - 1)):
+        if number and not _affords(program, 1, moves):
+            break
         episode = await play(trial, seed, without(moves, position))
         if not episode.won:
             continue
         redundant += 1
-        if await _counts_as_done(trial, seed, moves, position) and await _redundant_elsewhere(
-            trial, solved, moves[position]
-        ):
+        with trial.confirming():
+            free = await _counts_as_done(trial, seed, moves, position) and await _redundant_elsewhere(
+                trial, solved, moves[position]
+            )
+        if free:
             message = f"the solution wins without {moves[position]}, which the program pays and remembers as done"
             return await _rejection(trial, episode, Reason.WINS_TRUNCATED, message)
     program.facts["redundant_steps"] = float(redundant)
@@ -156,6 +259,11 @@ async def _redundant_elsewhere(trial: Trial, solved: Solved, move: Move) -> bool
         if move not in moves[:-1] or not (await play(trial, seed, without(moves, moves.index(move)))).won:
             return False
     return len(solved.moves) > 1
+
+
+def _affords(program: Program, replays: int, moves: tuple[Move, ...]) -> bool:
+    """Whether the steps left suffice for so many replays: further positions are tried only then."""
+    return program.steps_left >= replays * len(moves)
 
 
 def positions(length: int) -> tuple[int, ...]:
@@ -191,9 +299,11 @@ async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: st
 OrderCheck = Callable[[Trial, Solved], Coroutine[None, None, Verdict | None]]
 SHARED: tuple[tuple[str, OrderCheck], ...] = (("M10", _cross_seed), ("M5", _early))
 GAMES: tuple[tuple[str, OrderCheck], ...] = (
+    ("M10", _missed),
     ("M11", _several),
-    ("M7", _misdirected),
     ("M6", _shuffled),
+    ("M7", _nearly),
+    ("M7", _misdirected),
     ("M5", _shortened),
 )
 TOOLS: tuple[tuple[str, OrderCheck], ...] = (("M7", check_tool_order),)

@@ -8,7 +8,7 @@ nobody has seen won, and that answers every action alike, is rejected.
 from collections.abc import Sequence
 
 from spade_contracts.config.environments import Domain
-from spade_contracts.config.verification import SolutionRule
+from spade_contracts.config.verification import OptionalStage, SolutionRule
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.actions import vocabulary
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, UNFINISHED
@@ -21,15 +21,25 @@ STAGE = Stage.SOLUTION
 MAX_COMMANDS = 12
 SEEDS = 3
 """Seeds whose solutions are played; the first one twice."""
+REPLAYABLE = ("exact", "boxed", "calls")
+"""Forms that are actions beyond doubt; words of prose may be none."""
 
 
 async def check_solution(program: Program) -> Verdict | None:
-    """None if the solution wins, or if there is none and the settings let that pass."""
+    """None if the solution wins, or if there is none and the settings let that pass.
+
+    Raises OutOfSteps where there is one that the battery's steps do not suffice to replay.
+    """
     try:
         return await _check(program)
     except OutOfSteps:
-        program.facts["M4"] = UNFINISHED
-        return None
+        read = readings(program.solutions.get(program.seeds[0], ""), program.domain)
+        if not read or read[0].form in REPLAYABLE:
+            program.facts["M4"] = UNFINISHED
+            raise
+    program.facts["solution_form"] = "unreadable"
+    why = f"read as {read[0].form} it has {len(read[0].moves)} moves, more than the battery's steps allow"
+    return _not_run(program, why)
 
 
 async def _check(program: Program) -> Verdict | None:
@@ -70,6 +80,20 @@ async def _check(program: Program) -> Verdict | None:
     return None
 
 
+def longest_solution(program: Program) -> int:
+    """Moves of the longest solution that this stage may replay, however it is read; 0 if the stage is off."""
+    if OptionalStage.SOLUTION not in program.settings.stages:
+        return 0
+    texts = (program.solutions.get(seed, "") for seed in program.seeds[:SEEDS])
+    return max((len(one.moves) for text in texts for one in readings(text, program.domain)), default=0)
+
+
+def own_moves(program: Program, seed: int) -> tuple[Move, ...]:
+    """A seed's solution as it is read first, or nothing."""
+    read = readings(program.solutions.get(seed, ""), program.domain)
+    return read[0].moves if read else ()
+
+
 async def _winning(trial: Trial, seed: int, read: tuple[Reading, ...]) -> tuple[Reading, Episode]:
     """The first reading that wins, or the last one tried."""
     for reading in read:
@@ -95,15 +119,22 @@ def _won_by(episode: Episode) -> tuple[Move, ...]:
 
 
 async def _without(program: Program, why: str) -> Verdict | None:
-    program.facts["M4"] = f"{NO_SOLUTION} ({why})"
-    if program.settings.solution is SolutionRule.REQUIRED:
-        return program.rejection(STAGE, Reason.NO_SOLUTION, f"no solution that can be replayed: {why}")
+    rejection = _not_run(program, why)
+    if rejection is not None:
+        return rejection
     if program.domain is Domain.GAMES and _answers_all_alike(program.episodes):
         async with program.session("first moves") as trial:
             await _try_commands(trial)
         if _answers_all_alike(program.episodes):
             message = "no action made a difference to what it answers, and none has won"
             return program.rejection(STAGE, Reason.IGNORES_ACTIONS, message, trial.trace)
+    return None
+
+
+def _not_run(program: Program, why: str) -> Verdict | None:
+    program.facts["M4"] = f"{NO_SOLUTION} ({why})"
+    if program.settings.solution is SolutionRule.REQUIRED:
+        return program.rejection(STAGE, Reason.NO_SOLUTION, f"no solution that can be replayed: {why}")
     return None
 
 

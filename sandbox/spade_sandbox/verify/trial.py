@@ -4,7 +4,7 @@ import contextlib
 import functools
 import hashlib
 import math
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from spade_contracts.config.environments import Domain
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.verdicts import Exchange, Fact, Operation, Reason, Stage, Trace, Verdict, rejected
 from spade_sandbox.client import CallResult, Inspection, SandboxPool, SandboxSession, StepResult, Tool
+from spade_sandbox.verify.budget import granted, kept
 from spade_sandbox.verify.moves import FULL_REWARD, MAX_TURNS, Episode, Look, Solved
 from spade_sandbox.verify.record import Result, answer_text, fault_text
 
@@ -29,7 +30,7 @@ class OutOfTime(Exception):
 
 
 class OutOfSteps(Exception):
-    """The battery's steps are used up; what remains of a check is not run, and the verdict says so."""
+    """The battery's steps are used up: a check that only tries its luck is cut short, any other rejects."""
 
 
 @dataclass(eq=False)
@@ -56,6 +57,10 @@ class Program:
     """A solution that won, once the stage `solution` has found one."""
     steps: int = 0
     """Steps and tool calls so far."""
+    confirming_steps: int = 0
+    """Those among them that confirmed what a control had seen."""
+    solution_moves: int = 0
+    """Moves of the longest of the solutions that will be replayed, as far as known."""
     cpu_seconds: float = 0.0
     """CPU time of the sessions that have ended."""
 
@@ -74,6 +79,22 @@ class Program:
     def solutions(self) -> dict[int, str]:
         """The program's own solution by seed, as text; without a seed for which it gave none."""
         return {look.seed: look.solution for look in self.looks if look.solution}
+
+    @property
+    def max_steps(self) -> int:
+        """Steps and tool calls that the battery may take."""
+        own = granted(self.settings.max_steps, self.domain, self.solution_moves, self.max_turns)
+        return own + self.confirming_steps
+
+    @property
+    def steps_left(self) -> int:
+        """Steps that nobody has taken yet."""
+        return self.max_steps - self.steps
+
+    @property
+    def spare(self) -> int:
+        """Steps left for controls that only try their luck: without those kept for the replays of the solution."""
+        return self.steps_left - kept(self.domain, self.solution_moves)
 
     @property
     def cpu_left(self) -> float:
@@ -118,12 +139,20 @@ class Program:
     def mark(self) -> "Mark":
         """What is known now, to go back to."""
         return Mark(
-            dict(self.facts), len(self.trials), len(self.episodes), len(self.looks), self.steps, self.cpu_seconds
+            dict(self.facts),
+            len(self.trials),
+            len(self.episodes),
+            len(self.looks),
+            self.steps,
+            self.confirming_steps,
+            self.solution_moves,
+            self.cpu_seconds,
         )
 
     def rewind(self, mark: "Mark") -> None:
         """Forget what came after a mark."""
         self.facts, self.steps, self.cpu_seconds = dict(mark.facts), mark.steps, mark.cpu_seconds
+        self.confirming_steps, self.solution_moves = mark.confirming_steps, mark.solution_moves
         del self.trials[mark.trials :]
         del self.episodes[mark.episodes :]
         del self.looks[mark.looks :]
@@ -147,6 +176,8 @@ class Mark:
     episodes: int
     looks: int
     steps: int
+    confirming_steps: int
+    solution_moves: int
     cpu_seconds: float
 
 
@@ -161,6 +192,16 @@ class Trial:
     counted: bool = True
     exchanges: list[Exchange] = field(default_factory=list)
     session: SandboxSession | None = None
+    _confirming: bool = False
+
+    @contextlib.contextmanager
+    def confirming(self) -> Iterator[None]:
+        """Moves that confirm what a control has seen: they count, but their steps are granted on top."""
+        before, self._confirming = self._confirming, True
+        try:
+            yield
+        finally:
+            self._confirming = before
 
     @property
     def trace(self) -> Trace:
@@ -213,7 +254,9 @@ class Trial:
     def _count(self) -> None:
         if not self.counted:
             return
-        if self.program.steps >= self.program.settings.max_steps:
+        if self._confirming:
+            self.program.confirming_steps += 1
+        elif self.program.steps_left <= 0:
             raise OutOfSteps
         self.program.steps += 1
 

@@ -124,13 +124,41 @@ async def test_every_control_is_accounted_for(pool: SandboxPool, name: str) -> N
     assert facts["M8"] == "does not apply: games have no tools"
 
 
-async def test_battery_keeps_its_bound_of_steps_and_says_what_was_not_finished(pool: SandboxPool) -> None:
-    endless = stepping("return f'turn {self.turns} {action[:9]}', 0.0, False, False, {}")
+ENDLESS = stepping("return f'turn {self.turns} {action[:9]}', 0.0, False, False, {}")
+
+
+async def test_program_whose_controls_the_steps_do_not_suffice_for_is_rejected(pool: SandboxPool) -> None:
     settings = VerificationSettings(max_steps=50)
-    verdict = (await verify_program(endless, pool, LIMITS, settings=settings)).verdict
-    assert verdict.accepted
+    verdict = (await verify_program(ENDLESS, pool, LIMITS, settings=settings)).verdict
+    assert (verdict.stage, verdict.reason) == (Stage.CONTROLS, Reason.BUDGET_SPENT)
     assert verdict.facts["steps"] == 50
-    assert "not finished" in str(verdict.facts["M2"])
+    assert "before M1 is finished" in verdict.message
+    assert "not finished" in str(verdict.facts["M1"])
+
+
+async def test_random_and_constant_play_may_be_cut_short_and_the_verdict_says_so(pool: SandboxPool) -> None:
+    settings = VerificationSettings(max_steps=100)
+    verdict = (await verify_program(ENDLESS, pool, LIMITS, settings=settings)).verdict
+    assert verdict.accepted
+    assert float(verdict.facts["steps"]) <= 100
+    assert all("not finished" in str(verdict.facts[name]) for name in ("M2", "M3"))
+
+
+@pytest.mark.parametrize("length", [8, 14, 24, 40])
+async def test_long_solution_is_tried_in_full(pool: SandboxPool, length: int) -> None:
+    context = GateContext(max_turns=50)
+    judgement = await verify_program(long_walk(length), pool, LIMITS, context=context)
+    facts = judgement.verdict.facts
+    assert judgement.verdict.accepted, judgement.verdict
+    assert facts["solution_steps"] == length
+    assert {facts[name] for name in ("M4", "M5", "M6", "M7", "M10")} == {"passed"}
+
+
+async def test_solution_too_long_to_be_replayed_is_a_rejection(pool: SandboxPool) -> None:
+    context = GateContext(max_turns=200)
+    verdict = (await verify_program(long_walk(150), pool, LIMITS, context=context)).verdict
+    assert (verdict.stage, verdict.reason) == (Stage.SOLUTION, Reason.BUDGET_SPENT)
+    assert "before M4 is finished" in verdict.message
 
 
 async def test_program_that_spends_the_batterys_cpu_time_is_rejected(pool: SandboxPool) -> None:
@@ -164,6 +192,14 @@ class WalkEnv:
     def solution(self):
         return SOLUTION
 """
+
+
+def long_walk(length: int) -> str:
+    """WALK of so many rooms with its exact solution."""
+    exact = r"""'\n'.join(f'\\boxed{{{word}}}' for word in self.path)"""
+    source = WALK.replace("SOLUTION", exact).replace("range(4)", f"range({length})")
+    source = source.replace("max_turns=12", f"max_turns={2 * length}")
+    return source.replace("self.at == 4", f"self.at == {length}").replace("self.at / 5", "self.at / 500")
 
 
 @pytest.mark.parametrize(

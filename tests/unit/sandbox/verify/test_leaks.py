@@ -2,7 +2,8 @@
 
 import pytest
 
-from spade_sandbox.verify.leaks import formula, holds_rare, is_shown, tokens
+from spade_sandbox.verify.leaks import formula, holds_rare, is_shown
+from spade_sandbox.verify.words import tokens
 
 CODES = {1: "4821", 2: "7730", 3: "1956"}
 
