@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from spade_sandbox.verify.solutions import boxed, payload
+from spade_sandbox.verify.trees import module_of
 
 BLANKS = ("", " ", "\n\t")
 MALFORMED = (
@@ -122,7 +123,7 @@ def filled(command: str, value: str) -> str:
 def literals(source: str) -> str:
     """Texts that a program holds, in one action: what it says at success is among them."""
     try:
-        tree = ast.parse(source)
+        tree = module_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -14,6 +14,8 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
+from spade_sandbox.verify.trees import expression_of, module_of
+
 _CONTRACT = frozenset(
     {"reset", "step", "solution", "close", "max_turns", "seed", "action", "turn_count", "get_tools", "execute_tool",
      "_tools", "_state", "_call_history", "_expected_answer", "_user_messages", "_message_criteria", "_current_msg",
@@ -36,7 +38,7 @@ _OPENINGS = ("Welcome.", "A new round begins.", "Here is your task.", "Ready?", 
 def disguise(source: str, seed: int) -> str:
     """The program under the disguise with this number; equal numbers give equal texts. Source must parse."""
     rng = random.Random(seed)  # noqa: S311  # a draw that can be repeated
-    tree = ast.parse(source)
+    tree = module_of(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             _without_docstring(node)
@@ -200,7 +202,7 @@ def _mix_seed(call: ast.Call, rng: random.Random) -> None:
     factor, offset = 2 * rng.randrange(1, 500_000) + 1, rng.randrange(1_000_000)
     match call.args[0]:
         case ast.Name(id="seed"):
-            call.args[0] = ast.parse(f"(seed or 0) * {factor} + {offset}", mode="eval").body
+            call.args[0] = expression_of(f"(seed or 0) * {factor} + {offset}").body
         case ast.Constant(value=int()):
             call.args[0] = ast.Constant(offset)
         case ast.IfExp() as choice:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from spade_contracts.config.environments import Domain
 from spade_sandbox.verify.moves import Episode, Move
+from spade_sandbox.verify.trees import module_of
 
 MAX_TEXT_CHARACTERS = 2_000
 """Longer texts are cut in replays; what matters of them is that they are long."""
@@ -79,7 +80,7 @@ def _vocabulary(episodes: Sequence[Episode], source: str, domain: Domain) -> tup
 
 def _constants(source: str) -> tuple[str, ...]:
     """Short texts of the program that could be commands."""
-    texts = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    texts = (node.value for node in ast.walk(module_of(source)) if isinstance(node, ast.Constant))
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and _WORD.fullmatch(text)))
 
 

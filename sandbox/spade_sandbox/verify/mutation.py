@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from spade_sandbox.verify.predicate import Predicate, changed, find_predicate
 from spade_sandbox.verify.syntax import call_name
+from spade_sandbox.verify.trees import module_of
 
 SWITCH = "_spade_mutant"
 """Name of the number that chooses a mutant of a combined text; 0 is the original."""
@@ -75,7 +76,7 @@ def mutants_of(source: str, limit: int) -> tuple[Mutant, ...]:
 
     The kinds take turns, each from the tests nearest to the win, so that a small limit still holds some of each kind.
     """
-    tree = ast.parse(_bytes(source).decode())
+    tree = module_of(_bytes(source).decode())
     text = _Text(_bytes(source))
     text.leave_out(tree)
     predicate = find_predicate(tree)
@@ -353,7 +354,7 @@ def _parses(mutant: Mutant) -> bool:
 
 def _is_program(text: str) -> bool:
     try:
-        ast.parse(text)
+        module_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from spade_contracts.config.verification import KnownPrograms
 from spade_contracts.verdicts import Reason, Stage, Verdict
+from spade_sandbox.verify.trees import module_of
 from spade_sandbox.verify.trial import Program
 
 STAGE = Stage.NOVELTY
@@ -186,7 +187,7 @@ def fingerprint(source: str) -> Fingerprint:
     """What is compared of a program. A text that does not parse counts by its tokens."""
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     try:
-        tree = ast.parse(text)
+        tree = module_of(text)
         own = frozenset(_own_names(tree)) - _KEPT
         numbered = _Numbered(own).visit(_without_remarks(tree))
         digest = hashlib.sha256(ast.dump(numbered).encode("utf-8", "backslashreplace")).hexdigest()

@@ -9,6 +9,7 @@ import re
 from spade_contracts.config.verification import VerificationSettings
 from spade_contracts.libraries import ALLOWED_LIBRARIES
 from spade_contracts.verdicts import Reason, Stage, Verdict, rejected
+from spade_sandbox.verify.trees import expression_of, module_of
 
 REPAIR_ROUNDS = VerificationSettings().brace_repairs
 NOT_ENVIRONMENTS = frozenset({"Env", "ToolUseBaseEnv"})
@@ -90,7 +91,7 @@ def _repair(source: str, rounds: int) -> tuple[str, ast.Module] | Verdict:
     message = ""
     for left in range(rounds, -1, -1):
         try:
-            return source, ast.parse(source)
+            return source, module_of(source)
         except SyntaxError as error:
             message = f"line {error.lineno}: {error.msg}"
             better = _double_braces(source, error.lineno) if left else source
@@ -120,7 +121,7 @@ def _doubled_unless_expression(match: re.Match[str]) -> str:
     inside = match.group(1)
     expression = re.split(r"![rsa]|:(?!=)", inside, maxsplit=1)[0].rstrip("=")
     try:
-        ast.parse(expression.strip(), mode="eval")
+        expression_of(expression.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "{{" + inside + "}}"
     return match.group(0)

@@ -14,6 +14,7 @@ from typing import Any
 from spade_contracts.config.environments import Domain
 from spade_contracts.tool_calls import ToolCallParsing, final_answer, parse_tool_calls
 from spade_sandbox.verify.moves import Move
+from spade_sandbox.verify.trees import expression_of, literal_of
 
 MAX_MOVES = 200
 MAX_READINGS = 4
@@ -122,7 +123,7 @@ def _literal(text: str) -> Any:
     text = text.strip()
     if len(text) > 20_000 or text[:1] not in ("[", "("):
         return None
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, literal_of):
         try:
             return read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -133,7 +134,7 @@ def _literal(text: str) -> Any:
 def _python_call(line: str) -> Move | None:
     """`tool(key="value")`, as some write it."""
     try:
-        node = ast.parse(line[:2000], mode="eval").body
+        node = expression_of(line[:2000]).body
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
             return None
         arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg}

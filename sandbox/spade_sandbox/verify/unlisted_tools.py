@@ -12,6 +12,7 @@ from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.moves import Move
 from spade_sandbox.verify.playing import begin, make
 from spade_sandbox.verify.solutions import DONE
+from spade_sandbox.verify.trees import module_of
 from spade_sandbox.verify.trial import Trial
 
 MAX_UNLISTED = 8
@@ -36,7 +37,7 @@ async def completing_unlisted(trial: Trial, listed: frozenset[str]) -> Move | No
 def unlisted_calls(source: str, listed: frozenset[str]) -> list[Move]:
     """Calls of methods `tool_…` that are not listed, each with a meaningless value for every argument that it needs."""
     found: dict[str, Move] = {}
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(module_of(source)):
         if not isinstance(node, ast.ClassDef):
             continue
         for method in node.body:
