@@ -17,9 +17,8 @@ from spade_sandbox.verify.checks import GAMES_HAVE_NO_TOOLS, NO_SOLUTION, run_ch
 from spade_sandbox.verify.fixed_play import check_fixed_play
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Look, Move
-from spade_sandbox.verify.playing import begin, demonstrated, make, play
-from spade_sandbox.verify.solution import longest_solution
-from spade_sandbox.verify.solutions import readings
+from spade_sandbox.verify.playing import begin, demonstrated, earned, make, play, shown_by
+from spade_sandbox.verify.solution import longest_solution, own_moves
 from spade_sandbox.verify.tool_controls import check_tool_controls, check_untouched
 from spade_sandbox.verify.tool_leaks import SEEDS as VAIN_SEEDS
 from spade_sandbox.verify.tool_leaks import described, vain_answers
@@ -74,11 +73,11 @@ async def _look(trial: Trial) -> bool:
     for number, seed in enumerate(program.seeds):
         opening = await trial.reset(seed)
         hidden = (await trial.inspect()).values
-        listed = described(await trial.tools()) if tools else ""
+        listed = await trial.tools() if tools else ()
         blunder = ""
         if number < (VAIN_SEEDS if tools else BLUNDERS):
-            blunder = await (vain_answers(trial, seed) if tools else _blunder(trial, seed))
-        program.looks.append(Look(seed, opening, hidden, "", blunder, listed))
+            blunder = await (vain_answers(trial, seed, listed) if tools else _blunder(trial, seed))
+        program.looks.append(Look(seed, opening, hidden, "", blunder, described(listed)))
     for number, look in enumerate(program.looks):
         await trial.reset(look.seed)
         try:
@@ -125,7 +124,7 @@ async def _malformed(trial: Trial) -> Verdict | None:
 async def _spoofs(trial: Trial) -> Verdict | None:
     """M12: what imitates success must not win more than once by luck, and must not crash."""
     program = trial.program
-    own = [actions.twin(move.action) for move in _first_moves(program)[:1]]
+    own = [actions.twin(move.action) for move in own_moves(program, program.seeds[0])[:1]]
     opening = next((episode.opening for episode in program.episodes), "")
     episode = await _through(
         trial, [Move(text) for text in (opening, actions.literals(program.source), *actions.SPOOFS, *own)]
@@ -147,7 +146,7 @@ async def _replay(trial: Trial) -> Verdict | None:
         program.facts["M9"] = NO_SOLUTION
         return None
     for seed in program.seeds[:LUCK_SEEDS]:
-        moves = next((one.moves for one in readings(program.solutions.get(seed, ""), program.domain)), ())
+        moves = own_moves(program, seed)
         if len(moves) < 2:
             program.facts["M9"] = "does not apply: the solution has one step" if moves else NO_SOLUTION
             return None
@@ -198,17 +197,8 @@ async def _repeats(trial: Trial, moves: list[Move]) -> bool:
     return sum(won) * 2 > len(won)
 
 
-def _first_moves(program: Program) -> list[Move]:
-    """The first seed's solution as it is read first, or nothing."""
-    text = program.solutions.get(program.seeds[0], "")
-    return list(next((one.moves for one in readings(text, program.domain)), ()))
-
-
 async def _rejection(trial: Trial, episode: Episode, reason: Reason, what: str, seeds: int = 1) -> Verdict:
-    program = trial.program
-    where = f" from {seeds} seeds" if seeds > 1 else ""
-    message = f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)}{where}"
-    return program.rejection(STAGE, reason, message[:500], await demonstrated(program, trial, episode))
+    return await shown_by(trial, episode, STAGE, reason, earned(what, episode, seeds))
 
 
 CONTROLS: tuple[tuple[str, Callable[[Trial], Coroutine[None, None, Verdict | None]]], ...] = (

@@ -4,6 +4,7 @@ What is worth trying follows from what the program shows, from its solution's fi
 that are the same from every seed, so that nothing secret is tried.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice, pairwise
@@ -12,7 +13,7 @@ from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.checks import UNFINISHED
 from spade_sandbox.verify.moves import Episode, Move
-from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.playing import begin, earned, make, play, shown_by
 from spade_sandbox.verify.solution import own_moves
 from spade_sandbox.verify.solutions import boxed, payload
 from spade_sandbox.verify.trial import Program, Trial
@@ -97,10 +98,7 @@ async def _alternate(trial: Trial) -> Verdict | None:
         grows = len(episode.outcomes) >= 2 * CYCLES and _grows(episode)
         if not grows and turn >= 2 * CYCLES and (_repeats(episode) or program.spare < FEW * CYCLES):
             return None
-        if grows:
-            with trial.confirming():
-                outcome = await make(trial, episode, pair[turn % 2])
-        else:
+        with trial.confirming() if grows else contextlib.nullcontext():
             outcome = await make(trial, episode, pair[turn % 2])
         if outcome.over:
             break
@@ -167,6 +165,4 @@ async def _wins_from(trial: Trial, seeds: Sequence[int], moves: Iterable[Sequenc
 
 
 async def _rejection(trial: Trial, episode: Episode, what: str, seeds: int) -> Verdict:
-    message = f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)} from {seeds} seeds"
-    evidence = await demonstrated(trial.program, trial, episode)
-    return trial.program.rejection(STAGE, Reason.WINS_BY_CONSTANT, message[:500], evidence)
+    return await shown_by(trial, episode, STAGE, Reason.WINS_BY_CONSTANT, earned(what, episode, seeds))

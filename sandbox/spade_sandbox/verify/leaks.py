@@ -12,7 +12,8 @@ from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED
 from spade_sandbox.verify.context import GateContext
 from spade_sandbox.verify.moves import Look
-from spade_sandbox.verify.solutions import payload, readings
+from spade_sandbox.verify.solution import own_moves
+from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.telltales import check_telltales
 from spade_sandbox.verify.trial import Program
 from spade_sandbox.verify.words import tokens, within
@@ -56,7 +57,7 @@ async def check_leaks(program: Program, context: GateContext) -> Verdict | None:
 def _solution(program: Program, look: Look) -> tuple[str, ...]:
     """The parts of a seed's solution that an observation might show: up to the move that wins, where that is known."""
     won = program.solved.moves.get(look.seed) if program.solved is not None else None
-    moves = won or next((one.moves for one in readings(look.solution, program.domain)), ())
+    moves = won or own_moves(program, look.seed)
     if program.domain is Domain.TOOLS:
         answer = moves[-1].action if moves else ""
         text = answer.removeprefix("<answer>").removesuffix("</answer>")

@@ -14,7 +14,7 @@ from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify import actions, near_misses
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.moves import Episode, Move, Solved
-from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.playing import begin, make, play, shown_by
 from spade_sandbox.verify.solution import own_moves
 from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.tool_order import check_tool_order
@@ -292,8 +292,7 @@ def _texts(episode: Episode) -> list[str]:
 
 
 async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: str) -> Verdict:
-    evidence = await demonstrated(trial.program, trial, episode)
-    return trial.program.rejection(STAGE, reason, message[:500], evidence)
+    return await shown_by(trial, episode, STAGE, reason, message)
 
 
 OrderCheck = Callable[[Trial, Solved], Coroutine[None, None, Verdict | None]]

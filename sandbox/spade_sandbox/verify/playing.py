@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from spade_contracts.verdicts import Trace
+from spade_contracts.protocol import Criterion
+from spade_contracts.verdicts import Reason, Stage, Trace, Verdict
+from spade_sandbox.client import Inspection
 from spade_sandbox.verify.moves import Episode, Move, Outcome
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
@@ -34,6 +36,24 @@ async def play(trial: Trial, seed: int, moves: Iterable[Move]) -> Episode:
         if (await make(trial, episode, move)).over:
             break
     return episode
+
+
+def completes(before: Inspection, after: Inspection) -> bool:
+    """Whether the open instruction is completed now, or will count as such with the next call."""
+    held = after.criteria[before.instruction : before.instruction + 1] == (Criterion.TRUE,)
+    return after.instruction > before.instruction or held
+
+
+def earned(what: str, episode: Episode, seeds: int = 1) -> str:
+    """What a control's play was paid."""
+    where = f" from {seeds} seeds" if seeds > 1 else ""
+    return f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)}{where}"
+
+
+async def shown_by(trial: Trial, episode: Episode, stage: Stage, reason: Reason, message: str) -> Verdict:
+    """A rejection that an episode of this session shows."""
+    evidence = await demonstrated(trial.program, trial, episode)
+    return trial.program.rejection(stage, reason, message[:500], evidence)
 
 
 async def demonstrated(program: Program, trial: Trial, episode: Episode) -> Trace:

@@ -13,7 +13,7 @@ from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.actions import vocabulary
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, UNFINISHED
 from spade_sandbox.verify.moves import Episode, Move, Outcome, Solved
-from spade_sandbox.verify.playing import demonstrated, play
+from spade_sandbox.verify.playing import play, shown_by
 from spade_sandbox.verify.solutions import Reading, boxed, readings
 from spade_sandbox.verify.trial import OutOfSteps, Program, Trial
 
@@ -161,5 +161,4 @@ async def _failure(trial: Trial, episode: Episode) -> Verdict:
     last = episode.outcomes[-1]
     ends = "ends the episode" if last.over else "does not end the episode"
     message = f"the program's own solution {ends} with reward {last.reward:g} after {len(episode.moves)} moves"
-    evidence = await demonstrated(trial.program, trial, episode)
-    return trial.program.rejection(STAGE, Reason.SOLUTION_FAILS, message, evidence)
+    return await shown_by(trial, episode, STAGE, Reason.SOLUTION_FAILS, message)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.verify.moves import Episode, Move, Solved
-from spade_sandbox.verify.playing import begin, demonstrated, make
+from spade_sandbox.verify.playing import begin, make, shown_by
 from spade_sandbox.verify.solution import own_moves
 from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.trial import Program, Trial
@@ -140,8 +140,7 @@ async def _confirmed(
         told.append(episode)
     told_what = "a wrong first move is told the right one" if missed else f"{moves[-1]} is told the whole solution"
     message = f"{told_what}, from every seed, and full reward can still be had"
-    evidence = await demonstrated(trial.program, trial, told[0])
-    return trial.program.rejection(STAGE, Reason.SOLUTION_SHOWN, message[:500], evidence)
+    return await shown_by(trial, told[0], STAGE, Reason.SOLUTION_SHOWN, message)
 
 
 def _another_first(solved: Solved, seed: int) -> tuple[Move, ...]:

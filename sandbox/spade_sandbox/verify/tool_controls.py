@@ -10,15 +10,16 @@ from random import Random
 
 from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
-from spade_sandbox.client import Tool
+from spade_sandbox.client import Inspection, Tool
 from spade_sandbox.verify import actions
 from spade_sandbox.verify.arguments import drawn, meaningless, several
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.luck import random_play
 from spade_sandbox.verify.moves import Episode, Move
-from spade_sandbox.verify.playing import begin, demonstrated, make, play
-from spade_sandbox.verify.solutions import DONE, readings
-from spade_sandbox.verify.trial import Program, Trial
+from spade_sandbox.verify.playing import begin, earned, make, play, shown_by
+from spade_sandbox.verify.solution import own_moves
+from spade_sandbox.verify.solutions import DONE
+from spade_sandbox.verify.trial import Trial
 from spade_sandbox.verify.unlisted_tools import completing_unlisted
 
 STAGE = Stage.CONTROLS
@@ -115,10 +116,11 @@ async def _replay(trial: Trial) -> Verdict | None:
 async def _unrelated(trial: Trial) -> Verdict | None:
     """M8: at each instruction the tools that the solution never uses, and calls that fail, complete nothing."""
     program = trial.program
-    tools = (await trial.tools())[:MAX_TOOLS]
+    listed = await trial.tools()
+    tools = listed[:MAX_TOOLS]
     used = {move.name for seed in program.seeds for move in own_moves(program, seed) if move.name}
     unrelated = [tool for tool in tools if tool.name not in used] if used else []
-    hidden = await completing_unlisted(trial, frozenset(tool.name for tool in await trial.tools()))
+    hidden = await completing_unlisted(trial, frozenset(tool.name for tool in listed))
     if hidden is not None:
         return _advanced(trial, 0, hidden)
     rejection = await _aimed_at_nothing(trial, tools)
@@ -144,7 +146,7 @@ async def _tried_from(trial: Trial, seed: int, tools: list[Tool], draws: int) ->
         state = await trial.inspect()
         if state.instruction != tried and state.instruction < len(state.instructions):
             tried = state.instruction
-            rejection = await _tried(trial, episode, tools, draws, rng)
+            rejection = await _tried(trial, episode, state, tools, draws, rng)
             if rejection is not None:
                 return rejection
             if done < len(moves) and (await trial.inspect()).values != state.values:
@@ -154,9 +156,10 @@ async def _tried_from(trial: Trial, seed: int, tools: list[Tool], draws: int) ->
     return None
 
 
-async def _tried(trial: Trial, episode: Episode, tools: list[Tool], draws: int, rng: Random) -> Verdict | None:
-    """These tools in turn with likely arguments, at most MAX_TRIED calls."""
-    state = await trial.inspect()
+async def _tried(  # noqa: PLR0917  # one caller
+    trial: Trial, episode: Episode, state: Inspection, tools: list[Tool], draws: int, rng: Random
+) -> Verdict | None:
+    """These tools in turn with likely arguments, at most MAX_TRIED calls. `state` is that before them."""
     known = "\n".join((episode.opening, *(outcome.text for outcome in episode.outcomes)))
     instruction = state.instructions[state.instruction]
     calls = [
@@ -205,12 +208,6 @@ async def _random(trial: Trial) -> Verdict | None:
     return None if lucky is None else await _rejection(trial, lucky.last, Reason.WINS_BY_RANDOM, str(lucky))
 
 
-def own_moves(program: Program, seed: int) -> tuple[Move, ...]:
-    """A seed's solution as it is read first, or nothing."""
-    text = program.solutions.get(seed, "")
-    return next((one.moves for one in readings(text, program.domain)), ())
-
-
 async def _wins_from_all(trial: Trial, moves: list[Move]) -> bool:
     for seed in trial.program.seeds[:LUCK_SEEDS]:
         if not (await play(trial, seed, moves)).won:
@@ -229,9 +226,7 @@ def _advanced(trial: Trial, instruction: int, move: Move) -> Verdict:
 
 
 async def _rejection(trial: Trial, episode: Episode, reason: Reason, what: str) -> Verdict:
-    program = trial.program
-    message = f"{what} earn {episode.outcomes[-1].reward:g} in turn {len(episode.moves)}"
-    return program.rejection(STAGE, reason, message[:500], await demonstrated(program, trial, episode))
+    return await shown_by(trial, episode, STAGE, reason, earned(what, episode))
 
 
 UNTOUCHED: tuple[tuple[str, ToolCheck], ...] = (("M0", _at_reset), ("M1", _nothing))

@@ -33,14 +33,12 @@ def described(tools: Iterable[Tool]) -> str:
     return "\n".join(map(without_lists, texts))
 
 
-async def vain_answers(trial: Trial, seed: int) -> str:
+async def vain_answers(trial: Trial, seed: int, tools: Iterable[Tool]) -> str:
     """What calls that name nothing, and a wrong answer, are answered with."""
     try:
         episode = await begin(trial, seed)
         calls = [
-            Move(name=tool.name, arguments=arguments)
-            for tool in await trial.tools()
-            if (arguments := meaningless(tool)) is not None
+            Move(name=tool.name, arguments=arguments) for tool in tools if (arguments := meaningless(tool)) is not None
         ]
         for move in (*calls[:MAX_CALLS], Move(f"<answer>{NONSENSE}</answer>")):
             if (await make(trial, episode, move)).over:

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from spade_contracts.protocol import Criterion
 from spade_contracts.verdicts import Reason, Stage, Verdict
 from spade_sandbox.client import Inspection
 from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.checks import PASSED
 from spade_sandbox.verify.moves import Episode, Move, Solved
-from spade_sandbox.verify.playing import begin, demonstrated, make, play
+from spade_sandbox.verify.playing import begin, completes, make, play, shown_by
 from spade_sandbox.verify.tool_near_misses import failed, near_misses
 from spade_sandbox.verify.trial import Trial
 
@@ -101,7 +100,7 @@ async def _misdirected(trial: Trial, seed: int, moves: tuple[Move, ...], step: _
         now = await trial.inspect()
         if now.values != step.state.values or now.instruction != step.state.instruction:
             episode = None
-        if not _completes(step.state, now):
+        if not completes(step.state, now):
             continue
         failing = outcome.failed or failed(outcome.text, step.output)
         if not (near.wrong or failing):
@@ -114,12 +113,5 @@ async def _misdirected(trial: Trial, seed: int, moves: tuple[Move, ...], step: _
     return None
 
 
-def _completes(before: Inspection, after: Inspection) -> bool:
-    """Whether the open instruction is completed now, or will count as such with the next call."""
-    held = after.criteria[before.instruction : before.instruction + 1] == (Criterion.TRUE,)
-    return after.instruction > before.instruction or held
-
-
 async def _rejection(trial: Trial, episode: Episode, reason: Reason, message: str) -> Verdict:
-    evidence = await demonstrated(trial.program, trial, episode)
-    return trial.program.rejection(STAGE, reason, message[:500], evidence)
+    return await shown_by(trial, episode, STAGE, reason, message)

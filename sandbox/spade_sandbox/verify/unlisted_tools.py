@@ -7,10 +7,9 @@ It is aimed at nothing, so that another name of an honest tool does no harm eith
 import ast
 import json
 
-from spade_contracts.protocol import Criterion
 from spade_sandbox.verify.actions import NONSENSE
 from spade_sandbox.verify.moves import Move
-from spade_sandbox.verify.playing import begin, make
+from spade_sandbox.verify.playing import begin, completes, make
 from spade_sandbox.verify.solutions import DONE
 from spade_sandbox.verify.trees import module_of
 from spade_sandbox.verify.trial import Trial
@@ -25,9 +24,7 @@ async def completing_unlisted(trial: Trial, listed: frozenset[str]) -> Move | No
         episode = await begin(trial, trial.program.seeds[0])
         before = await trial.inspect()
         await make(trial, episode, move)
-        after = await trial.inspect()
-        held = [one is Criterion.TRUE for one in after.criteria[before.instruction : before.instruction + 1]]
-        if after.instruction > before.instruction or any(held):
+        if completes(before, await trial.inspect()):
             return move
         if (await make(trial, episode, DONE)).won:
             return move

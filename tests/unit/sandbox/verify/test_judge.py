@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from importlib import resources
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.demands import demands_of
 from tests.unit.sandbox.verify.judged import judged
 
 from spade_contracts.config import VerificationSettings
@@ -131,18 +131,10 @@ def test_program_is_never_read_as_a_template(domain: Domain) -> None:
     assert f"\n{source}\n" in prompt_for(source, domain)
 
 
-def demands() -> list[tuple[Domain, str, str]]:
-    """Domain, what each demand of its template is called, and the words that make it."""
-    folder = resources.files("spade_sandbox.verify") / "templates"
-    lines = [
-        (domain, line.partition(": "))
-        for domain, name in TEMPLATES.items()
-        for line in (folder / f"{name}.demands.txt").read_text().splitlines()
-    ]
-    return [(domain, demand, words) for domain, (demand, _, words) in lines]
-
-
-@pytest.mark.parametrize(("domain", "demand", "words"), demands())
+@pytest.mark.parametrize(
+    ("domain", "demand", "words"),
+    [(domain, *one) for domain, name in TEMPLATES.items() for one in demands_of("spade_sandbox.verify", name)],
+)
 def test_judge_is_asked_for_every_demand(domain: Domain, demand: str, words: str) -> None:
     assert words
     assert words in template_of(domain), demand

@@ -1,10 +1,9 @@
 """A designer prompt shows the document, the skill and the memory it was given, and the full one makes every demand."""
 
-from importlib import resources
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.demands import demands_of
 
 from spade_trainer.design.prompt import PACKAGE, MemoryExample, designer_messages, load_design_template
 from spade_trainer.design.sections import load_sections
@@ -22,12 +21,7 @@ def ask(template, document="A bell.", difficulty="medium", positives=(), negativ
     return messages, messages[-1]["content"]
 
 
-def demands():
-    lines = (resources.files("spade_trainer.design") / "templates/games_full.demands.txt").read_text().splitlines()
-    return [line.split(": ", 1) for line in lines if line.strip()]
-
-
-@pytest.mark.parametrize(("demand", "phrase"), demands())
+@pytest.mark.parametrize(("demand", "phrase"), demands_of(PACKAGE, "games_full"))
 def test_full_prompt_makes_every_demand_of_the_method(demand, phrase):
     assert phrase in load_design_template("games_full").user, demand
 

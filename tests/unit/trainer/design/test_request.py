@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from importlib import resources
 from typing import Any
 
 import pytest
+from tests.support.demands import demands_of
 
 from spade_contracts.config import MethodConfig, resolve
 from spade_contracts.config.environments import Domain
@@ -23,14 +23,12 @@ from spade_trainer.design.skills import skill_named
 from spade_trainer.randomness import Purpose
 
 PACKAGE = "spade_trainer.design"
-TEMPLATES = resources.files(PACKAGE) / "templates"
 OF_DOCUMENTS = {"needs the document", "document not mentioned", "document is flavour"}
 
 
 def listed(name: str) -> list[tuple[str, str]]:
-    """The demands of a template: what each is called, and the words that make it."""
-    lines = (TEMPLATES / f"{name}.demands.txt").read_text().splitlines()
-    return [(demand, words) for demand, _, words in (line.partition(": ") for line in lines)]
+    """The demands of a template."""
+    return demands_of(PACKAGE, name)
 
 
 def settings(profile: Profile = Profile.CORRECTED, domain: str = "Games", **environments: Any) -> MethodConfig:

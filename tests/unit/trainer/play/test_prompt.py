@@ -1,22 +1,17 @@
 """A player is told what it plays and how to answer; a hint stands after the observation."""
 
-from importlib import resources
-
 import pytest
+from tests.support.demands import demands_of
 
 from spade_trainer.design.sections import load_sections
 from spade_trainer.play.prompt import PACKAGE, first_message, with_hint
 
 TEMPLATES = ("games_full", "games_compact")
+DEMANDS = demands_of(PACKAGE, "games_full")
+"""In the order of method.md §1.7."""
 
 
-def demands() -> list[tuple[str, str]]:
-    """What each demand of the full message is called, and the words that make it, in the order of method.md §1.7."""
-    lines = (resources.files(PACKAGE) / "templates/games_full.demands.txt").read_text().splitlines()
-    return [(demand, words) for demand, _, words in (line.partition(": ") for line in lines)]
-
-
-@pytest.mark.parametrize(("demand", "words"), demands())
+@pytest.mark.parametrize(("demand", "words"), DEMANDS)
 def test_full_message_makes_every_demand_of_the_method(demand: str, words: str) -> None:
     assert words
     assert words in load_sections(PACKAGE, "games_full")["user"], demand
@@ -24,7 +19,7 @@ def test_full_message_makes_every_demand_of_the_method(demand: str, words: str) 
 
 def test_full_message_makes_its_demands_in_the_order_of_the_method() -> None:
     text = load_sections(PACKAGE, "games_full")["user"]
-    places = [text.index(words) for _, words in demands()]
+    places = [text.index(words) for _, words in DEMANDS]
     assert places == sorted(places)
 
 
