@@ -30,7 +30,7 @@ class Cluster:
     """Image name → reference in the cluster's containerd."""
 
 
-def run_command(*command: str | Path, input_text: str | None = None, timeout_seconds: float = 120) -> str:
+def run_command(*command: str | Path, input_text: str | None = None, timeout_seconds: float = 300) -> str:
     """Output of a command; its error output is in the assertion when it fails."""
     done = subprocess.run(
         [str(part) for part in command],
@@ -44,7 +44,7 @@ def run_command(*command: str | Path, input_text: str | None = None, timeout_sec
     return done.stdout
 
 
-def kubectl(cluster: Cluster, *arguments: str, input_text: str | None = None, timeout_seconds: float = 120) -> str:
+def kubectl(cluster: Cluster, *arguments: str, input_text: str | None = None, timeout_seconds: float = 300) -> str:
     """Output of kubectl."""
     return run_command(
         cluster.kubectl,

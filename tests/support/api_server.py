@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.support.ports import free_ports
 
-START_SECONDS = 90
+START_SECONDS = 300
 STOP_SECONDS = 15
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",

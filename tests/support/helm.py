@@ -23,7 +23,7 @@ def helm(*arguments: str | Path, values: dict[str, Any] | None = None) -> subpro
         input=json.dumps(values) if values is not None else None,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         cwd=ROOT,
     )

@@ -20,7 +20,7 @@ VERSION = "v0.17.0"
 """The release that tests/data/kueue/crds.json is from."""
 GROUP = "kueue.x-k8s.io"
 BUILD_SECONDS = 2400
-START_SECONDS = 120
+START_SECONDS = 300
 OWN_ETC = 'mount -t tmpfs tmpfs /etc && mkdir -p /etc/kueue/metrics && cp -r "$0" /etc/kueue/metrics/certs && exec "$@"'
 """It reads its metrics certificate from a fixed place: that is a file system of the process's own."""
 

@@ -28,7 +28,7 @@ from spade_sandbox.local import runsc
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the tests"
-START_SECONDS = 180.0
+START_SECONDS = 600.0
 STOP_SECONDS = 30.0
 UNPRIVILEGED = 65532
 Found = TypeVar("Found")

@@ -10,7 +10,7 @@ from tests.component.engine.conftest import RunningEngine, start_engine, stop_en
 
 from spade_trainer.store.objects import Store
 
-END_SECONDS = 120.0
+END_SECONDS = 600.0
 
 
 def descendants(engine: RunningEngine) -> list[psutil.Process]:

@@ -65,7 +65,7 @@ class RunningLearner:
         except urllib.error.HTTPError as error:
             return error.code
 
-    def until(self, wanted: Callable[[LearnerStatus], bool], seconds: float = 120) -> LearnerStatus:
+    def until(self, wanted: Callable[[LearnerStatus], bool], seconds: float = 600) -> LearnerStatus:
         """The first status that a test waits for; fails with the process's log when it ends or takes too long."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -17,7 +17,7 @@ from tests.support.sandbox_pods import descendants, eventually
 
 from spade_sandbox.local import Backend
 
-DEADLINE_SECONDS = 300
+DEADLINE_SECONDS = 600
 EXPECTATION = "# expect: "
 SETTINGS = "limits: {loadSeconds: 60, stepSeconds: 60}\nverification: {maxCpuSeconds: 60}\n"
 

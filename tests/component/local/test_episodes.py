@@ -14,7 +14,7 @@ from tests.support.sandbox_pods import pod_in_namespaces
 from spade_trainer.chat import load_chat
 from spade_trainer.workers.model_source import resolve_model
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 600
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.prometheus import RULES, prometheus_program
 from spade_contracts.metrics import METRICS
 
 CASES = Path(__file__).with_name("alerts.yaml")
-SECONDS = 120
+SECONDS = 300
 
 
 def alerts() -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ class CrashEnv(Env):
             raise ValueError("broken")
         return "Again.", 0.0, False, False, {"said": action}
 """
-LIMITS = SandboxLimits(load_seconds=60.0, step_seconds=30.0)
+LIMITS = SandboxLimits(load_seconds=60.0, step_seconds=60.0)
 
 
 def served(pool: SandboxPool, domain: Domain, **programs: str) -> Served:

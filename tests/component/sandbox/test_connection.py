@@ -37,7 +37,7 @@ from spade_contracts.protocol import (
 GOOD = (PROGRAMS / "good" / "number_search.py").read_text()
 LIMITS = SandboxLimits(step_seconds=60, load_seconds=60)
 HELLO = Hello(id=1, version=PROTOCOL_VERSION, token=TOKEN)
-SECONDS = 60.0
+SECONDS = 300.0
 
 
 async def ask(socket: ClientConnection, request: Request) -> Answer:

@@ -15,7 +15,7 @@ from spade_sandbox.client import InvalidReturn, ProgramCrash, ProgramTimeout, Sa
 REFERENCE = Path(__file__).parents[2] / "data" / "programs" / "reference"
 FERRY = (REFERENCE / "ferry.py").read_text(encoding="utf-8")
 TICKETS = (REFERENCE / "tickets.py").read_text(encoding="utf-8")
-LIMITS = SandboxLimits(load_seconds=60.0, step_seconds=30.0)
+LIMITS = SandboxLimits(load_seconds=60.0, step_seconds=60.0)
 T, F = Criterion.TRUE, Criterion.FALSE
 
 

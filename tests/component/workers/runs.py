@@ -28,7 +28,7 @@ from spade_trainer.store.objects import open_store
 from spade_trainer.store.policies import finish, policy_files
 
 WORKERS = 2
-DEADLINE_SECONDS = 180.0
+DEADLINE_SECONDS = 600.0
 ROOT = Path(__file__).parents[3]
 
 

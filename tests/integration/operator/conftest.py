@@ -96,7 +96,7 @@ class Stage:
         items: list[Object] = json.loads(listed.stdout)["items"]
         return [item for item in items if item["regarding"]["name"] == name]
 
-    async def until_none(self, *kinds: Kind, seconds: float = 20) -> None:
+    async def until_none(self, *kinds: Kind, seconds: float = 90) -> None:
         """No object of these kinds is here, as the API server has it."""
         left: list[str] = []
 
@@ -107,7 +107,7 @@ class Stage:
         assert await within(seconds, none), f"still there after {seconds} s: {', '.join(left)}"
 
     async def until(
-        self, what: str, look: Callable[[Object], T], seconds: float = 40, name: str = "mini", kind: Kind = Kind.RUN
+        self, what: str, look: Callable[[Object], T], seconds: float = 180, name: str = "mini", kind: Kind = Kind.RUN
     ) -> T:
         """The first truthy thing that `look` finds in the run, or in another object."""
         seen: Object = {}

@@ -15,7 +15,7 @@ from tests.support.ports import free_port
 from tests.support.prometheus import RULES, prometheus_program
 
 WARM_UP_ROLLOUTS = 4
-SECONDS = 90.0
+SECONDS = 300.0
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ async def test_status_from_before_the_bounds_is_told_and_the_run_goes_on_when_it
     async def taken() -> bool:
         return not edit(stage, {"status": {"rollout": -5, "learnerAttempt": -7}})
 
-    assert await within(20, taken)
+    assert await within(240, taken)
     define(stage.server, unbounded)
     async with stage.operator():
         run = await stage.until(

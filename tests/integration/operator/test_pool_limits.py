@@ -51,7 +51,7 @@ async def test_pools_of_a_namespace_share_its_bound_and_one_grows_when_another_g
         async def all_given() -> bool:
             return sum([admitted(await stage.run(name)) for name in BOTH]) == CAP
 
-        assert await within(60, all_given)
+        assert await within(240, all_given)
         gone = stage.server.kubectl("delete", "spaderun", "other", "-n", stage.namespace, "--wait=false")
         assert gone.returncode == 0, gone.stderr
         await stage.until("the other's pods are its own now", lambda run: admitted(run) == CAP, 60)

@@ -61,7 +61,7 @@ async def live(stage: Stage) -> None:
             asked = {(call["objectRef"]["resource"], call["verb"]) for call in own_calls(stage) if named(call)}
             return {("spaderuns", "get"), ("envbatches", "get")} <= asked
 
-        assert await within(60, looked_for), "the operator did not ask whether what was deleted is gone"
+        assert await within(240, looked_for), "the operator did not ask whether what was deleted is gone"
 
 
 def named(call: Object) -> bool:

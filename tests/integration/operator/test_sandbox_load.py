@@ -23,7 +23,7 @@ async def until(load: Load, what: str, *, open_: int, waiting: int, pods: int) -
         return (stats.open, stats.wanted, len(load.sandboxes)) == (open_, waiting, pods)
 
     last = load.moments[-1:]
-    assert await within(90, reached), f"not within 90 s: {what}; {last}\n{load.stage.log.read_text()[-3000:]}"
+    assert await within(240, reached), f"not within 240 s: {what}; {last}\n{load.stage.log.read_text()[-3000:]}"
 
 
 def by_pod(players: list[Player]) -> dict[str, list[Player]]:
@@ -58,13 +58,13 @@ async def test_pool_follows_steps_a_spike_and_a_fall_and_loses_nobody(stage: Sta
             async def draining() -> bool:
                 return load.moments[-1].draining == leaving
 
-            assert await within(60, draining), load.moments[-5:]
+            assert await within(240, draining), load.moments[-5:]
             before = [player.turns for player in stay]
 
             async def stepped() -> bool:
                 return all(player.turns > turns for player, turns in zip(stay, before, strict=True))
 
-            assert await within(20, stepped), "sessions of draining pods go on"
+            assert await within(240, stepped), "sessions of draining pods go on"
             await load.end()
             await until(load, "the minimum is back", open_=0, waiting=0, pods=LEAST)
             stage.cluster.world.hold_play = False

@@ -101,8 +101,8 @@ async def test_many_rollouts_cost_the_same_each_and_leave_nothing(
                 await stage.until("completion", complete, seconds, name)
             deleted = stage.server.kubectl("delete", "spaderuns", *names, "-n", stage.namespace)
             assert deleted.returncode == 0, deleted.stderr
-            await stage.until_none(Kind.POD, Kind.JOB, Kind.DEPLOYMENT, Kind.BATCH, Kind.ROLLOUT, seconds=60)
-            await stage.until_none(Kind.SECRET, Kind.CONFIG_MAP, Kind.SERVICE, Kind.NETWORK_POLICY, seconds=60)
+            await stage.until_none(Kind.POD, Kind.JOB, Kind.DEPLOYMENT, Kind.BATCH, Kind.ROLLOUT, seconds=240)
+            await stage.until_none(Kind.SECRET, Kind.CONFIG_MAP, Kind.SERVICE, Kind.NETWORK_POLICY, seconds=240)
     flat(looks, runs)
     left = {name for name in everything(stage) - before if re.split(r"[./]", name)[0] not in KEPT}
     assert left == set()

@@ -17,7 +17,7 @@ from spade_operator.kube_config import read_kubeconfig
 from spade_operator.records import Kind
 
 MAX_OBJECT_BYTES = 4 * 2**20
-CATCH_UP_SECONDS = 20.0
+CATCH_UP_SECONDS = 90.0
 
 
 @dataclass(frozen=True)

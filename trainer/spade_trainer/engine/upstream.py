@@ -81,8 +81,12 @@ class Generated:
 
 
 def connect(socket: Path) -> aiohttp.ClientSession:
-    """A session to the server on a Unix socket; as many connections as requests."""
-    return aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket), limit=0))
+    """A session to the server on a Unix socket; a connection of its own for each request.
+
+    vLLM's server ends a connection that was idle for five seconds. A request that is written just then fails, and most
+    of them may not be sent twice, so no connection is kept to be met in that state.
+    """
+    return aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket), limit=0, force_close=True))
 
 
 async def healthy(session: aiohttp.ClientSession, *, seconds: float) -> bool:
