@@ -15,6 +15,26 @@ RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
+class CpuTime:
+    """Processor time of this machine since it began, in clock ticks over all cores."""
+
+    used: int
+    stolen: int
+    """Wanted here while the host gave the core to another machine."""
+
+
+def cpu_time() -> CpuTime:
+    """Up to now (proc(5), /proc/stat)."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return CpuTime(user + nice + system + irq + softirq, steal)
+
+
+BEGIN = cpu_time()
+"""When the benchmark began."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """One number. `target` is what the project promises, in words or as a bound; None where nothing is promised."""
 
@@ -45,11 +65,18 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def machine() -> dict[str, str | int]:
-    """Cores, memory and kernel of this machine."""
+def machine() -> dict[str, str | int | float]:
+    """Cores, memory and kernel of this machine, and what share of its processor time its host took meanwhile."""
+    now = cpu_time()
+    used, stolen = now.used - BEGIN.used, now.stolen - BEGIN.stolen
     with open("/proc/meminfo", encoding="ascii") as file:
         total_kib = int(file.readline().split()[1])
-    return {"cores": os.cpu_count() or 0, "memory_gib": round(total_kib / 2**20), "kernel": platform.release()}
+    return {
+        "cores": os.cpu_count() or 0,
+        "memory_gib": round(total_kib / 2**20),
+        "kernel": platform.release(),
+        "stolen_percent": round(100 * stolen / max(1, used + stolen), 1),
+    }
 
 
 def write(
