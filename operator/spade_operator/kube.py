@@ -7,13 +7,14 @@ manager, so its outcome depends on its content alone.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import aiohttp
+from pydantic_core import from_json
 
 from spade_contracts.errors import SpadeError
 from spade_contracts.labels import FIELD_MANAGER, GROUP, VERSION
@@ -105,7 +106,7 @@ class Unavailable(ApiError):
 
 @dataclass(frozen=True)
 class Listing:
-    """A complete list, and the version it is of."""
+    """A list, or a page of one, and the version it is of."""
 
     items: tuple[Object, ...]
     resource_version: str
@@ -132,16 +133,25 @@ class Kube:
         await self._session.close()
 
     async def list(self, kind: str, namespace: str = "", selector: str = "", *, metadata_only: bool = False) -> Listing:
-        """All objects of a kind, in pages; `metadata_only` leaves spec and status out."""
+        """All objects of a kind; `metadata_only` leaves spec and status out."""
         items: list[Object] = []
+        async for page in self.pages(kind, namespace, selector, metadata_only=metadata_only):
+            items.extend(page.items)
+            version = page.resource_version
+        return Listing(tuple(items), version)
+
+    async def pages(
+        self, kind: str, namespace: str = "", selector: str = "", *, metadata_only: bool = False
+    ) -> AsyncIterator[Listing]:
+        """The same in parts, at least one, all of one version: ten thousand pods at once would take half a gigabyte."""
         query = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         accept = METADATA_LIST if metadata_only else None
         while True:
             page = await self._call("list", kind, namespace, query=query, accept=accept)
-            items.extend(page.get("items") or [])
             meta = page["metadata"]
+            yield Listing(tuple(page.get("items") or ()), meta["resourceVersion"])
             if not meta.get("continue"):
-                return Listing(tuple(items), meta["resourceVersion"])
+                return
             query = query | {"continue": meta["continue"]}
 
     async def get(self, kind: str, namespace: str, name: str) -> Object:
@@ -332,7 +342,7 @@ class Kube:
 
 def _decoded(raw: bytes) -> Object:
     try:
-        content = json.loads(raw)
+        content = from_json(raw)
     except ValueError:
         return {"message": raw[:300].decode("utf-8", "replace")}
     return content if isinstance(content, dict) else {"message": str(content)[:300]}

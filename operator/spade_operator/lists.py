@@ -37,20 +37,21 @@ log = logging.getLogger("spade.lists")
 async def relist(kube: Kube, facts: Facts, namespace: str, kinds: tuple[Kind, ...] = LISTED) -> None:
     """Put every object of ours, and every child but Secrets, into the store; namespace '' lists all."""
     for kind in kinds:
-        listing = await kube.list(kind, namespace, "" if kind in OURS else RUN, metadata_only=kind in METADATA_ONLY)
         records: list[Record] = []
-        for item in listing.items:
-            try:
-                records.append(facts.read(kind, item))
-            except InvalidInput as error:
-                log.error("%s", error)
-        facts.relist(kind, records, listing.resource_version)
+        async for page in kube.pages(kind, namespace, "" if kind in OURS else RUN, metadata_only=kind in METADATA_ONLY):
+            for item in page.items:
+                try:
+                    records.append(facts.read(kind, item))
+                except InvalidInput as error:
+                    log.error("%s", error)
+            version = page.resource_version
+        facts.relist(kind, records, version)
 
 
 async def relist_policies(kube: Kube, facts: Facts, namespace: str) -> None:
     """Look at the NetworkPolicies of everybody: those of others may let sandboxes out."""
-    listing = await kube.list(Kind.NETWORK_POLICY, namespace, "")
-    facts.relist_openings(opening for item in listing.items if (opening := opening_of(item)) is not None)
+    found = [opening_of(item) async for page in kube.pages(Kind.NETWORK_POLICY, namespace) for item in page.items]
+    facts.relist_openings(opening for opening in found if opening is not None)
 
 
 async def first_list(kube: Kube, facts: Facts, namespace: str) -> None:

@@ -19,7 +19,7 @@ from spade_operator.facts import Facts
 from spade_operator.handlers.memory import Memory
 from spade_operator.http_server import make_app, serve
 from spade_operator.keys import Key, keys_of
-from spade_operator.kube import Kube
+from spade_operator.kube import PAGE, Kube
 from spade_operator.kube_config import find_connection
 from spade_operator.lease import Claim, Leadership
 from spade_operator.lists import catch_up, first_list, miss, queue_all, resync
@@ -132,6 +132,7 @@ def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
+    settings.watching.chunk_size = PAGE
     settings.networking.request_timeout = api_seconds
     settings.persistence.diffbase_storage = _NoDifferences()
     # kopf would kill the process so long after its watches ended, although they begin again.

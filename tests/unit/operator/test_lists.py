@@ -1,7 +1,7 @@
 """What somebody else deleted is missed, also where no watch tells of it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from spade_contracts.labels import RUN as RUN_LABEL
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import Listing, Unavailable
-from spade_operator.lists import OFTEN, miss, resync
+from spade_operator.lists import OFTEN, miss, relist, resync
 from spade_operator.queue import WorkQueue
 from spade_operator.records import ChildRecord, Kind
 
@@ -26,14 +26,17 @@ class Server:
         self._policies: Iterator[list[dict[str, Any]] | Exception] = iter(policies)
         self.listed: list[str] = []
 
-    async def list(self, kind: str, namespace: str, selector: str, *, metadata_only: bool = False) -> Listing:
+    async def pages(
+        self, kind: str, namespace: str, selector: str = "", *, metadata_only: bool = False
+    ) -> AsyncIterator[Listing]:
+        """One object a page, and an empty one at the end."""
         self.listed.append(kind)
-        if kind != Kind.NETWORK_POLICY:
-            return Listing((), "9")
-        items = next(self._policies, [])
+        items = next(self._policies, []) if kind == Kind.NETWORK_POLICY else []
         if isinstance(items, Exception):
             raise items
-        return Listing(tuple(items), "9")
+        for item in items:
+            yield Listing((item,), "9")
+        yield Listing((), "9")
 
 
 def stored(**changes: Any) -> dict[str, Any]:
@@ -87,3 +90,11 @@ async def test_resync_lets_secrets_be_applied_again() -> None:
     finally:
         task.cancel()
     assert Kind.SECRET not in {record.meta.kind for record in facts.family("default", RUN)}
+
+
+async def test_every_page_of_a_list_counts_and_what_none_of_them_holds_is_gone() -> None:
+    facts = Facts()
+    facts.put(ChildRecord(meta(Kind.NETWORK_POLICY, f"{RUN}-gone", resource_version="3")))
+    server = Server([stored(), stored(name=f"{RUN}-open", uid="other")])
+    await relist(server, facts, "", (Kind.NETWORK_POLICY,))  # type: ignore[arg-type]
+    assert {record.meta.name for record in facts.family("default", RUN)} == {POLICY.meta.name, f"{RUN}-open"}

@@ -1,6 +1,7 @@
 """A pod whose container is not made is told after a while, and the Secrets that it may lack are applied again."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -68,10 +69,13 @@ class Counting(Server):
         super().__init__()
         self.looked_often = asyncio.Event()
 
-    async def list(self, kind: str, namespace: str, selector: str, *, metadata_only: bool = False) -> Listing:
+    async def pages(
+        self, kind: str, namespace: str, selector: str = "", *, metadata_only: bool = False
+    ) -> AsyncIterator[Listing]:
         if len(self.listed) > 3 * len(OFTEN):
             self.looked_often.set()
-        return await super().list(kind, namespace, selector, metadata_only=metadata_only)
+        async for page in super().pages(kind, namespace, selector, metadata_only=metadata_only):
+            yield page
 
 
 @pytest.mark.parametrize(("seconds", "dropped"), [(20, True), (2, False), (500, False)])
