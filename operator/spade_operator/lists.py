@@ -1,6 +1,7 @@
 """Explicit lists of everything: before the first pass, and now and then, so that a lost event loses nothing."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -30,6 +31,8 @@ deleted or changed goes unseen, sandboxes are open.
 OFTEN_SECONDS = 20.0
 SUSPECT_SECONDS = 5.0, 120.0
 """Ages of a pod that waits for its container, between which a Secret may be what it lacks; later a resync looks."""
+SECRETS_EVERY = 12
+"""One of so many resyncs applies Secrets again: an hour, as it is set."""
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
@@ -68,24 +71,27 @@ async def first_list(kube: Kube, facts: Facts, namespace: str) -> None:
 
 
 def queue_all(facts: Facts, queue: WorkQueue[Key]) -> None:
-    """Ask for a pass for every run of which anything is known, and every EnvBatch and RolloutJob."""
+    """Ask for a pass for every run of which anything is known, and every EnvBatch and RolloutJob, after those of which
+    there is news.
+    """
     for namespace, run in facts.families():
-        queue.add(run_key(namespace, run))
+        queue.add_calmly(run_key(namespace, run))
     for record in facts.of_kind(Kind.BATCH, Kind.ROLLOUT):
         for key in keys_of(record):
-            queue.add(key)
+            queue.add_calmly(key)
 
 
 async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float) -> None:
-    """Repeat list and passes until cancelled; Secrets are then applied again."""
-    while True:
+    """Repeat list and passes until cancelled; now and then Secrets are applied again."""
+    for number in itertools.count(1):
         await asyncio.sleep(seconds)
         try:
             await relist(kube, facts, namespace)
             await relist_policies(kube, facts, namespace)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
-        facts.drop_secrets()
+        if number % SECRETS_EVERY == 0:
+            facts.drop_secrets()
         queue_all(facts, queue)
 
 

@@ -3,7 +3,8 @@
 A key added while its pass runs is handed out again after that pass. A failing key waits alone: no other key is
 delayed by it. A key whose passes find nothing to do rests a little after each, longer after several in a row, so that
 a burst of events that mean nothing to it, such as those of its many pods' starts, costs few passes. What comes after a
-rest, or after a pass that did something, is handed out at once.
+rest, or after a pass that did something, is handed out at once. Keys of which nothing is known to have changed are
+handed out when no other key is ready, so that looking at everything again delays no news.
 """
 
 import asyncio
@@ -19,6 +20,8 @@ MAX_REST_SECONDS = 0.4
 """What is news of something is acted on so late at most, if it comes amid events that are not."""
 FORGET_SECONDS = 2.0
 """A key that was left alone for so long after its rest begins with the first one again."""
+CALM_EVERY = 8
+"""One of so many passes is for a key without news, though others are ready: a busy queue forgets none."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -49,6 +52,9 @@ class WorkQueue(Generic[Key]):
 
     def __init__(self) -> None:
         self._ready: deque[Key] = deque()
+        self._calm: OrderedDict[Key, None] = OrderedDict()
+        """Keys without news, in order."""
+        self._passes = 0
         self._waiting: set[Key] = set()
         """Keys in `_ready`, or to be put there when their pass ends."""
         self._running: set[Key] = set()
@@ -60,7 +66,7 @@ class WorkQueue(Generic[Key]):
 
     def add(self, key: Key) -> None:
         """Ask for a pass as soon as possible; a key that is backing off or rests waits its turn."""
-        if key in self._waiting or (key in self._failures and key in self._wakes):
+        if key in self._waiting or self._backs_off(key):
             return
         rest = self._rests.get(key)
         if rest is not None and key not in self._running:
@@ -69,9 +75,20 @@ class WorkQueue(Generic[Key]):
                 self.add_after(key, left)
                 return
         self._waiting.add(key)
+        self._calm.pop(key, None)
         if key not in self._running:
             self._ready.append(key)
             self._arrival.set()
+
+    def add_calmly(self, key: Key) -> None:
+        """Ask for a pass when there is nothing else to do: nothing is known to have happened."""
+        if key in self._waiting or self._backs_off(key):
+            return
+        self._calm[key] = None
+        self._arrival.set()
+
+    def _backs_off(self, key: Key) -> bool:
+        return key in self._failures and key in self._wakes
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Ask for a pass in so many seconds; an earlier wake that is already set stays."""
@@ -90,13 +107,21 @@ class WorkQueue(Generic[Key]):
 
     async def get(self) -> Key:
         """The next key; its pass has begun and ends with `done`."""
-        while not self._ready:
+        while (key := self._next()) is None:
             self._arrival.clear()
             await self._arrival.wait()
-        key = self._ready.popleft()
+        self._passes += 1
         self._waiting.discard(key)
         self._running.add(key)
         return key
+
+    def _next(self) -> Key | None:
+        """A ready key, or else one without news that has no pass at the moment."""
+        calm = next((key for key in self._calm if key not in self._running), None)
+        if calm is not None and (not self._ready or (self._passes + 1) % CALM_EVERY == 0):
+            del self._calm[calm]
+            return calm
+        return self._ready.popleft() if self._ready else None
 
     def done(self, key: Key, *, failed: bool = False, idle: bool = False) -> None:
         """The pass ended. A failed one is repeated after its back-off; after an idle one, which did nothing, the key
@@ -111,9 +136,12 @@ class WorkQueue(Generic[Key]):
         again = key in self._waiting
         self._waiting.discard(key)
         if failed:
+            self._calm.pop(key, None)
             self.add_after(key, backoff_seconds(self._failures[key]))
         elif again:
             self.add(key)
+        elif key in self._calm:
+            self._arrival.set()
 
     def _rest(self, key: Key, *, idle: bool) -> None:
         before = self._rests.pop(key, None)
@@ -131,8 +159,8 @@ class WorkQueue(Generic[Key]):
         return self._failures.get(key, 0)
 
     def __len__(self) -> int:
-        """Keys that are ready."""
-        return len(self._ready)
+        """Keys that are ready, those without news among them."""
+        return len(self._ready) + len(self._calm)
 
     def close(self) -> None:
         """Cancel all late wakes."""

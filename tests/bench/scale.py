@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
 import psutil
 import yaml
 from tests.bench.beside import operator_process as op
+from tests.bench.beside.book import UNITS, Book
 from tests.bench.beside.control_plane import (
     ROOT,
     ControlPlane,
@@ -37,7 +38,7 @@ from tests.bench.beside.watching import Object, watch
 from tests.bench.record import Figure, at_most, measured, percentile, write
 from tests.support.children import RESOURCES
 
-from spade_contracts.labels import GROUP, ROLE, VERSION, Role
+from spade_contracts.labels import GROUP, VERSION
 from spade_operator.kube_config import Connection, read_kubeconfig
 
 INSIDE = "--inside"
@@ -60,47 +61,6 @@ EDITS = 200
 EDIT_PAUSE_SECONDS = 0.2
 MEMORY_POLL_SECONDS = 2.0
 API = f"apis/{GROUP}/{VERSION}"
-UNITS = ("EnvBatch", "RolloutJob")
-
-
-@dataclass
-class Book:
-    """What the onlooker has seen."""
-
-    runs: dict[tuple[str, str], Object] = field(default_factory=dict)
-    generation_at: dict[tuple[str, str, int], float] = field(default_factory=dict)
-    """When a run's status first was of that generation."""
-    job_ended: dict[tuple[str, str], float] = field(default_factory=dict)
-    unit_complete: dict[tuple[str, str], float] = field(default_factory=dict)
-    units: set[tuple[str, str, str]] = field(default_factory=set)
-    sandboxes: set[str] = field(default_factory=set)
-    """UIDs of those that are ready, and so admitted."""
-
-    def seen(self, event: str, thing: Object, at: float) -> None:
-        """One event."""
-        meta, kind = thing["metadata"], thing["kind"]
-        key = meta["namespace"], meta["name"]
-        if kind == "SpadeRun":
-            self.runs[key] = thing
-            generation = thing.get("status", {}).get("observedGeneration", 0)
-            self.generation_at.setdefault((*key, generation), at)
-        elif kind == "Pod":
-            stands = meta["labels"].get(ROLE) == Role.SANDBOX and _is(thing, "Ready") and event != "DELETED"
-            (self.sandboxes.add if stands else self.sandboxes.discard)(meta["uid"])
-        elif kind in UNITS:
-            self.units.add((kind, *key))
-            if _is(thing, "Complete"):
-                self.unit_complete.setdefault(key, at)
-        elif kind == "Job" and _is(thing, "Complete"):
-            self.job_ended.setdefault((meta["namespace"], meta["ownerReferences"][0]["name"]), at)
-
-    def event_to_status(self) -> list[float]:
-        """Seconds from the end of a unit's Job to the unit's own status."""
-        return [at - self.job_ended[key] for key, at in self.unit_complete.items() if key in self.job_ended]
-
-
-def _is(thing: Object, kind: str) -> bool:
-    return any(c["type"] == kind and c["status"] == "True" for c in thing.get("status", {}).get("conditions", []))
 
 
 class Bench:
@@ -298,7 +258,7 @@ async def rollouts(bench: Bench, names: Sequence[tuple[str, str]]) -> list[Figur
     bench.plane.go()
     took = await bench.until("all runs hold", lambda: bench.at_rollout(HELD) == len(names))
     after = op.read(bench.operator.pid)
-    delays = bench.book.event_to_status()
+    delays = bench.book.event_to_status(*UNITS)
     done = HELD * len(names)
 
     def written(*resources: str) -> float:
@@ -313,6 +273,10 @@ async def rollouts(bench: Bench, names: Sequence[tuple[str, str]]) -> list[Figur
         measured("calls to the API server meanwhile", (after.all_calls() - before.all_calls()) / took, "a second"),
         measured("end of a Job to its unit's status, p50", percentile(delays, 0.5), "s"),
         at_most("end of a Job to its unit's status, p99", percentile(delays, 0.99), "s", 1),
+        *(
+            measured(f"the same, {kind}, p99", percentile(bench.book.event_to_status(kind), 0.99), "s")
+            for kind in UNITS
+        ),
         at_most("writes to an EnvBatch", written("envbatches"), "writes", 3),
         measured("writes to a RolloutJob", written("rolloutjobs"), "writes"),
         at_most("writes for a rollout, all kinds", written(), "writes", 8),

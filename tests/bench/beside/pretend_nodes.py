@@ -12,9 +12,11 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 from pydantic import BaseModel
+from tests.bench.beside.watching import watch
 from tests.integration.operator.pretend_answers import EPISODES, Pod, World, beacon, engine, learner, sandbox, worker
 
 from spade_contracts import labels, ports
@@ -34,7 +36,7 @@ from spade_operator.records import Kind
 
 LOOK_SECONDS = 0.5
 AT_ONCE = 16
-ENDED_HERE = f"{labels.ROLE} in (prepare,worker,beacon)"
+ENDED_HERE = f"api/v1/pods?labelSelector={quote(f'{labels.ROLE} in (prepare,worker,beacon)')}"
 WORLD = World()
 
 
@@ -46,16 +48,22 @@ class Nodes:
         self._pods: dict[str, Pod] = {}
         """By address; pods of Jobs and beacons only once they were listed."""
         self._since: dict[str, float] = {}
+        self._ours: dict[str, Object] = {}
+        """By UID: running pods that are ended here, and beacons."""
         self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def seen(self, event: str, raw: Object, _: float) -> None:
+        """A pod as the API server has it now."""
+        uid = raw["metadata"]["uid"]
+        if event == "DELETED" or raw["status"].get("phase") != "Running":
+            self._ours.pop(uid, None)
+        else:
+            self._ours[uid] = raw
 
     async def run(self) -> None:
         """End what is due, until cancelled."""
         while True:
-            try:
-                listed = await self._kube.list(Kind.POD, "", ENDED_HERE)
-                await asyncio.gather(*(self._look(raw) for raw in listed.items))
-            except SpadeError as error:
-                print(error, file=sys.stderr, flush=True)
+            await asyncio.gather(*(self._look(raw) for raw in tuple(self._ours.values())))
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, raw: Object) -> None:
@@ -178,7 +186,7 @@ async def serve(kubeconfig: Path, work_seconds: float, hold_from: int, go: Path)
     control = web.Application()
     control.router.add_put("/target", nodes.take_target)
     await _listen(control, ports.LEARNER_CONTROL)
-    await nodes.run()
+    await asyncio.gather(nodes.run(), watch(read_kubeconfig(kubeconfig), [ENDED_HERE], nodes.seen))
 
 
 async def _listen(app: web.Application, port: int) -> None:

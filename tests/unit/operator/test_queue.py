@@ -7,7 +7,7 @@ import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spade_operator.queue import MAX_BACKOFF_SECONDS, MAX_REST_SECONDS, WorkQueue, backoff_seconds
+from spade_operator.queue import CALM_EVERY, MAX_BACKOFF_SECONDS, MAX_REST_SECONDS, WorkQueue, backoff_seconds
 
 
 async def test_key_added_twice_is_handed_out_once() -> None:
@@ -169,3 +169,60 @@ async def test_no_event_is_lost_to_a_rest(events: list[tuple[str, bool, bool, bo
                 queue.done(got)
             queue.done(key)
     queue.close()
+
+
+async def test_news_comes_before_keys_of_which_nothing_is_new() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    for key in "abcdefghijkl":
+        queue.add_calmly(key)
+    assert await queue.get() == "a", "nobody else was there"
+    for key in "xyz":
+        queue.add(key)
+    assert [await queue.get() for _ in range(4)] == ["x", "y", "z", "b"]
+
+
+async def test_news_of_a_key_without_news_moves_it_ahead_and_is_one_pass() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_calmly("a")
+    queue.add_calmly("b")
+    queue.add("b")
+    queue.add_calmly("b")
+    assert [await queue.get() for _ in range(2)] == ["b", "a"]
+    assert len(queue) == 0
+
+
+async def test_busy_queue_forgets_no_key_without_news() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_calmly("calm")
+    for _ in range(2 * CALM_EVERY):
+        queue.add("busy")
+        key = await queue.get()
+        if key == "calm":
+            return
+        queue.done(key)
+    pytest.fail("it was never handed out")
+
+
+async def test_key_without_news_waits_for_the_end_of_its_pass() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    await queue.get()
+    queue.add_calmly("a")
+    waiting = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    queue.done("a")
+    assert await asyncio.wait_for(waiting, 30) == "a"
+
+
+@pytest.mark.looptime
+async def test_failing_key_waits_though_it_is_asked_for_without_news() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("bad")
+    await queue.get()
+    queue.add_calmly("bad")
+    queue.done("bad", failed=True)
+    queue.add_calmly("bad")
+    began = asyncio.get_running_loop().time()
+    assert await queue.get() == "bad"
+    assert asyncio.get_running_loop().time() - began == pytest.approx(backoff_seconds(1))
