@@ -24,6 +24,11 @@ class Key:
         """Whether it is a stand-alone EnvBatch."""
         return self.kind is Kind.BATCH and batch_of(self.run) == self.name
 
+    @property
+    def of_unit(self) -> bool:
+        """Whether it is an EnvBatch or RolloutJob of a run: its end is what the run waits for."""
+        return self.kind is not Kind.RUN and not self.alone
+
 
 def run_key(namespace: str, run: str) -> Key:
     """The key of a family's head: the run, or the stand-alone EnvBatch."""

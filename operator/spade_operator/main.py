@@ -57,7 +57,7 @@ async def operate(environment: Mapping[str, str]) -> None:
     site = load_site(settings.site_file, environment)
     connection = find_connection(environment)
     loop = asyncio.get_running_loop()
-    facts, queue = Facts(), WorkQueue[Key]()
+    facts, queue = Facts(), WorkQueue[Key](first=lambda key: key.of_unit)
     telemetry = make_telemetry(facts)
     async with AsyncExitStack() as stack:
         kube = Kube(connection, telemetry.count_call, settings.api_seconds)

@@ -4,12 +4,13 @@ A key added while its pass runs is handed out again after that pass. A failing k
 delayed by it. A key whose passes find nothing to do rests a little after each, longer after several in a row, so that
 a burst of events that mean nothing to it, such as those of its many pods' starts, costs few passes. What comes after a
 rest, or after a pass that did something, is handed out at once. Keys of which nothing is known to have changed are
-handed out when no other key is ready, so that looking at everything again delays no news.
+handed out when no other key is ready, so that looking at everything again delays no news. Some keys can come first
+among those with news: few, and with short passes.
 """
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -50,13 +51,16 @@ class _Wake:
 class WorkQueue(Generic[Key]):
     """Keys that want a pass. Used from one event loop only."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: Callable[[Key], bool] = lambda key: False) -> None:
+        """`first`: whether news of a key come before those of others."""
+        self._is_first = first
+        self._first: deque[Key] = deque()
         self._ready: deque[Key] = deque()
         self._calm: OrderedDict[Key, None] = OrderedDict()
         """Keys without news, in order."""
         self._passes = 0
         self._waiting: set[Key] = set()
-        """Keys in `_ready`, or to be put there when their pass ends."""
+        """Keys in `_first` or `_ready`, or to be put there when their pass ends."""
         self._running: set[Key] = set()
         self._wakes: dict[Key, _Wake] = {}
         self._failures: dict[Key, int] = {}
@@ -77,7 +81,7 @@ class WorkQueue(Generic[Key]):
         self._waiting.add(key)
         self._calm.pop(key, None)
         if key not in self._running:
-            self._ready.append(key)
+            (self._first if self._is_first(key) else self._ready).append(key)
             self._arrival.set()
 
     def add_calmly(self, key: Key) -> None:
@@ -117,11 +121,12 @@ class WorkQueue(Generic[Key]):
 
     def _next(self) -> Key | None:
         """A ready key, or else one without news that has no pass at the moment."""
+        ready = self._first or self._ready
         calm = next((key for key in self._calm if key not in self._running), None)
-        if calm is not None and (not self._ready or (self._passes + 1) % CALM_EVERY == 0):
+        if calm is not None and (not ready or (self._passes + 1) % CALM_EVERY == 0):
             del self._calm[calm]
             return calm
-        return self._ready.popleft() if self._ready else None
+        return ready.popleft() if ready else None
 
     def done(self, key: Key, *, failed: bool = False, idle: bool = False) -> None:
         """The pass ended. A failed one is repeated after its back-off; after an idle one, which did nothing, the key
@@ -160,7 +165,7 @@ class WorkQueue(Generic[Key]):
 
     def __len__(self) -> int:
         """Keys that are ready, those without news among them."""
-        return len(self._ready) + len(self._calm)
+        return len(self._first) + len(self._ready) + len(self._calm)
 
     def close(self) -> None:
         """Cancel all late wakes."""

@@ -366,6 +366,7 @@ def main() -> None:
         figures,
         note=f"{arguments.runs} runs with cycles of the default length; API server, controllers, scheduler, kwok and "
         "the operator share the cores. "
+        f"Work takes {WORK_SECONDS:.0f} to {3 * WORK_SECONDS:.0f} s. "
         f"At rest: nothing was written for {SETTLE_SECONDS:.0f} s, with the most pods for {QUIET_SECONDS:.0f} s more. "
         "A negative time to a unit's status: workers tell the operator before their Job is over.",
     )

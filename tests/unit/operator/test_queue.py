@@ -226,3 +226,12 @@ async def test_failing_key_waits_though_it_is_asked_for_without_news() -> None:
     began = asyncio.get_running_loop().time()
     assert await queue.get() == "bad"
     assert asyncio.get_running_loop().time() - began == pytest.approx(backoff_seconds(1))
+
+
+async def test_news_of_first_keys_comes_before_that_of_others() -> None:
+    queue: WorkQueue[str] = WorkQueue(first=str.isupper)
+    for key in "abAcB":
+        queue.add(key)
+    queue.add_calmly("C")
+    assert len(queue) == 6
+    assert "".join([await queue.get() for _ in range(6)]) == "ABabcC"
