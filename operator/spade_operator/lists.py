@@ -32,7 +32,9 @@ OFTEN_SECONDS = 20.0
 SUSPECT_SECONDS = 5.0, 120.0
 """Ages of a pod that waits for its container, between which a Secret may be what it lacks; later a resync looks."""
 SECRETS_EVERY = 12
-"""One of so many resyncs applies Secrets again: an hour, as it is set."""
+"""One of so many resyncs applies Secrets again: an hour, as it is set. Resyncs that come quicker than FREQUENT_SECONDS
+all do."""
+FREQUENT_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 log = logging.getLogger("spade.lists")
 
@@ -81,6 +83,11 @@ def queue_all(facts: Facts, queue: WorkQueue[Key]) -> None:
             queue.add_calmly(key)
 
 
+def secrets_due(number: int, seconds: float) -> bool:
+    """Whether the resync of this number, from 1, applies Secrets again; `seconds` lie between two."""
+    return seconds < FREQUENT_SECONDS or number % SECRETS_EVERY == 0
+
+
 async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str, seconds: float) -> None:
     """Repeat list and passes until cancelled; now and then Secrets are applied again."""
     for number in itertools.count(1):
@@ -90,7 +97,7 @@ async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str
             await relist_policies(kube, facts, namespace)
         except SpadeError as error:
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
-        if number % SECRETS_EVERY == 0:
+        if secrets_due(number, seconds):
             facts.drop_secrets()
         queue_all(facts, queue)
 

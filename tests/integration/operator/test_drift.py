@@ -134,7 +134,7 @@ def isolated(run: Object) -> bool:
 
 
 async def test_each_kind_of_child_is_mended_and_told_of_once(stage: Stage) -> None:
-    stage.resync_seconds = 2
+    stage.resync_seconds = 5
     stage.cluster.world.hold_play = True
     await stage.create_run(rollouts=1)
     async with stage.operator():
@@ -164,7 +164,7 @@ async def test_each_kind_of_child_is_mended_and_told_of_once(stage: Stage) -> No
 
 
 async def test_pool_that_others_scale_and_labels_that_others_add_are_no_drift(stage: Stage) -> None:
-    stage.resync_seconds = 2
+    stage.resync_seconds = 5
     stage.cluster.world.hold_play = True
     await stage.create_run(rollouts=1, sandbox={"autoscaling": "External", "maxPods": 3})
     async with stage.operator():

@@ -11,7 +11,7 @@ from spade_contracts.labels import RUN as RUN_LABEL
 from spade_operator.facts import Facts
 from spade_operator.keys import Key, run_key
 from spade_operator.kube import Listing, Unavailable
-from spade_operator.lists import OFTEN, SECRETS_EVERY, miss, relist, resync
+from spade_operator.lists import OFTEN, miss, relist, resync, secrets_due
 from spade_operator.queue import WorkQueue
 from spade_operator.records import ChildRecord, Kind
 
@@ -80,21 +80,21 @@ async def test_changed_policy_gets_its_run_a_pass() -> None:
         task.cancel()
 
 
-async def test_resync_gives_everything_a_pass_and_now_and_then_lets_secrets_be_applied_again() -> None:
-    facts, queue, seen = Facts(), WorkQueue[Key](), []
+async def test_frequent_resync_lets_secrets_be_applied_again() -> None:
+    facts, queue = Facts(), WorkQueue[Key]()
     facts.put(SECRET)
     facts.put(ChildRecord(meta(Kind.SERVICE, f"{RUN}-engine", resource_version="99")))
     task = asyncio.create_task(resync(Server(), facts, queue, "", 0.0))  # type: ignore[arg-type]
     try:
-        for _ in range(SECRETS_EVERY):
-            key = await asyncio.wait_for(queue.get(), 30)
-            assert key == run_key("default", RUN)
-            queue.done(key)
-            seen.append(Kind.SECRET in {record.meta.kind for record in facts.family("default", RUN)})
+        assert await asyncio.wait_for(queue.get(), 30) == run_key("default", RUN)
     finally:
         task.cancel()
-    assert seen[0]
-    assert not seen[-1]
+    assert Kind.SECRET not in {record.meta.kind for record in facts.family("default", RUN)}
+
+
+def test_secrets_are_applied_again_once_an_hour() -> None:
+    due = [number for number in range(1, 25) if secrets_due(number, 300)]
+    assert due == [12, 24]
 
 
 async def test_every_page_of_a_list_counts_and_what_none_of_them_holds_is_gone() -> None:
