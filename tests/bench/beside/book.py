@@ -44,8 +44,8 @@ class Book:
         """Seconds from the end of a unit's Job to the unit's own status."""
         return [
             self.unit_complete[key] - self.job_ended[key]
-            for kind, *name in self.units
-            if kind in kinds and (key := (name[0], name[1])) in self.unit_complete and key in self.job_ended
+            for kind, namespace, name in self.units
+            if kind in kinds and (key := (namespace, name)) in self.unit_complete and key in self.job_ended
         ]
 
 
