@@ -84,7 +84,7 @@ async def keep_looking(
         except SpadeError as error:
             log.warning("the definitions cannot be read: %s", error)
         if facts.strange_definitions != before:
-            queue_all(facts, queue)
+            queue_all(facts, queue.add)
 
 
 async def _look(kube: Kube, facts: Facts, place: str) -> str:

@@ -76,15 +76,18 @@ class Claim:
     duration_seconds: float
 
 
-async def keep(kube: Kube, leadership: Leadership, claim: Claim) -> None:
-    """Hold the lease as much as possible, until cancelled; then give it back."""
+async def keep(kube: Kube, leadership: Leadership, claim: Claim, wanted: Callable[[], bool] = lambda: True) -> None:
+    """Hold the lease as much as possible, until cancelled; then give it back.
+
+    While it is not `wanted` yet, a rival's is only watched: whoever has to wait for it to expire waits already.
+    """
     seen: Seen | None = None
     try:
         while True:
             began = leadership.clock()
             try:
                 async with asyncio.timeout(claim.duration_seconds / ATTEMPTS_PER_DURATION):
-                    seen = await _try_once(kube, leadership, claim, seen)
+                    seen = await _try_once(kube, leadership, claim, seen, wanted)
             except (SpadeError, KeyError, ValueError, TimeoutError) as error:
                 log.warning("lease %s/%s: %s", claim.namespace, claim.name, str(error) or "no answer in time")
             if leadership.holds():
@@ -102,8 +105,10 @@ async def keep(kube: Kube, leadership: Leadership, claim: Claim) -> None:
             await asyncio.shield(_give_back(kube, claim))
 
 
-async def _try_once(kube: Kube, leadership: Leadership, claim: Claim, seen: Seen | None) -> Seen | None:
-    """Take or renew; returns what was seen of a rival."""
+async def _try_once(
+    kube: Kube, leadership: Leadership, claim: Claim, seen: Seen | None, wanted: Callable[[], bool]
+) -> Seen | None:
+    """Take or renew, or only look; returns what was seen of a rival."""
     began = leadership.clock()
     try:
         lease = await kube.get(LEASE, claim.namespace, claim.name)
@@ -114,11 +119,11 @@ async def _try_once(kube: Kube, leadership: Leadership, claim: Claim, seen: Seen
     if seen is None or (seen.holder, seen.renewed) != (holder, renewed):
         seen = Seen(holder, renewed, began)
     duration = float(spec.get("leaseDurationSeconds") or claim.duration_seconds)
-    if not may_take(seen, holder, claim.identity, began, duration):
+    if not (wanted() and may_take(seen, holder, claim.identity, began, duration)):
         return seen
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     same = holder == claim.identity
-    wanted: Object = {
+    taken: Object = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         # Labels and annotations of whoever made it stay, above all Helm's, which else would not know it for its own.
@@ -132,7 +137,7 @@ async def _try_once(kube: Kube, leadership: Leadership, claim: Claim, seen: Seen
         },
     }
     try:
-        await (kube.update(wanted) if lease else kube.create(wanted))
+        await (kube.update(taken) if lease else kube.create(taken))
     except Conflict:
         return seen  # a rival was faster
     leadership.held_until = began + claim.duration_seconds

@@ -72,15 +72,13 @@ async def first_list(kube: Kube, facts: Facts, namespace: str) -> None:
             return
 
 
-def queue_all(facts: Facts, queue: WorkQueue[Key]) -> None:
-    """Ask for a pass for every run of which anything is known, and every EnvBatch and RolloutJob, after those of which
-    there is news.
-    """
+def queue_all(facts: Facts, add: Callable[[Key], None]) -> None:
+    """Ask for a pass for every run of which anything is known, and every EnvBatch and RolloutJob."""
     for namespace, run in facts.families():
-        queue.add_calmly(run_key(namespace, run))
+        add(run_key(namespace, run))
     for record in facts.of_kind(Kind.BATCH, Kind.ROLLOUT):
         for key in keys_of(record):
-            queue.add_calmly(key)
+            add(key)
 
 
 def secrets_due(number: int, seconds: float) -> bool:
@@ -99,7 +97,7 @@ async def resync(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str
             log.warning("a list failed and is repeated in %.0f s: %s", seconds, error)
         if secrets_due(number, seconds):
             facts.drop_secrets()
-        queue_all(facts, queue)
+        queue_all(facts, queue.add_calmly)
 
 
 async def catch_up(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: str) -> None:
@@ -109,7 +107,7 @@ async def catch_up(kube: Kube, facts: Facts, queue: WorkQueue[Key], namespace: s
         await relist_policies(kube, facts, namespace)
     except SpadeError as error:
         log.warning("a list failed after a gap in the watches: %s", error)
-    queue_all(facts, queue)
+    queue_all(facts, queue.add_calmly)
 
 
 async def miss(

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, cast
 
 import kopf
@@ -16,9 +17,9 @@ from spade_contracts.labels import RUN
 from spade_operator import editions, handlers, lease, queues
 from spade_operator.children.site import Site, load_site
 from spade_operator.facts import Facts
-from spade_operator.handlers.memory import Memory
+from spade_operator.handlers.memory import Memory, hear
 from spade_operator.http_server import make_app, serve
-from spade_operator.keys import Key, keys_of
+from spade_operator.keys import Key
 from spade_operator.kube import PAGE, Kube
 from spade_operator.kube_config import find_connection
 from spade_operator.lease import Claim, Leadership
@@ -30,7 +31,6 @@ from spade_operator.posting import Poster
 from spade_operator.queue import WorkQueue
 from spade_operator.reconcile.act import Hands
 from spade_operator.reconcile.passes import Shop, work
-from spade_operator.records import PodRecord
 from spade_operator.settings import Settings, read_settings
 from spade_operator.watches import keep_watching
 
@@ -62,7 +62,7 @@ async def operate(environment: Mapping[str, str]) -> None:
     async with AsyncExitStack() as stack:
         kube = Kube(connection, telemetry.count_call, settings.api_seconds)
         stack.push_async_callback(kube.close)
-        poller = Poller(facts, lambda pod: _wake(queue, pod))
+        poller = Poller(facts, partial(hear, queue))
         stack.push_async_callback(poller.close)
         stack.callback(queue.close)
         leadership = Leadership(clock=loop.time)
@@ -77,14 +77,18 @@ async def operate(environment: Mapping[str, str]) -> None:
         claim = Claim(site.operator_namespace, settings.lease_name, settings.identity, settings.lease_seconds)
         runner = await serve(make_app(facts, telemetry.registry, healthy), settings.http_host, settings.http_port)
         stack.push_async_callback(runner.cleanup)
+        listed = asyncio.Event()
+        leading = asyncio.create_task(lease.keep(kube, leadership, claim, listed.is_set))
+        stack.push_async_callback(_end, leading)
         await first_list(kube, facts, site.watch_namespace)
         schemas = await editions.first_look(kube, facts)
+        listed.set()
         await _until_one_ends(
+            leading,
             keep_watching(
                 lambda: _watch(site, Memory(facts, queue, connection), settings.api_seconds),
                 lambda: catch_up(kube, facts, queue, site.watch_namespace),
             ),
-            lease.keep(kube, leadership, claim),
             _on_lead(leadership, facts, queue, settings),
             resync(kube, facts, queue, site.watch_namespace, settings.resync_seconds),
             miss(kube, facts, queue, site.watch_namespace),
@@ -97,17 +101,12 @@ async def operate(environment: Mapping[str, str]) -> None:
         )  # fmt: skip
 
 
-def _wake(queue: WorkQueue[Key], pod: PodRecord) -> None:
-    for key in keys_of(pod):
-        queue.add(key)
-
-
 async def _on_lead(leadership: Leadership, facts: Facts, queue: WorkQueue[Key], settings: Settings) -> None:
     """Each time the lease is gained, everything gets a pass."""
     while True:
         await leadership.gained.wait()
         log.info("%s leads", settings.identity)
-        queue_all(facts, queue)
+        queue_all(facts, queue.add)
         await leadership.lost.wait()
 
 
@@ -147,9 +146,15 @@ def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any
     return operator
 
 
-async def _until_one_ends(*works: Coroutine[Any, Any, None]) -> None:
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task, unless it has ended, and wait for its end."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def _until_one_ends(*works: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
     """Run all until one ends or fails; then cancel the others and raise what it raised."""
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in works]
+    tasks = [asyncio.ensure_future(work) for work in works]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:

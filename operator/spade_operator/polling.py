@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -31,16 +32,16 @@ from spade_operator.facts import Facts, Poll
 from spade_operator.parts import engine_part
 from spade_operator.poll_schedule import SCAN_SECONDS, Schedule
 from spade_operator.records import Kind, PodRecord
+from spade_operator.status_request import BadAnswer, get_status
 
 ROUND_SECONDS = 0.1
 ANSWER_SECONDS = 5.0
-MAX_ANSWER_BYTES = 256 * 1024
 MAX_ERROR_CHARACTERS = 200
 CONCURRENT_POLLS = 128
 log = logging.getLogger("spade.polling")
 
-Address = Callable[[PodRecord, int], str]
-"""`host:port` at which a pod's port is reached."""
+Address = Callable[[PodRecord, int], tuple[str, int]]
+"""Host and port at which a pod's port is reached."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,19 @@ STATUS_PORTS: Mapping[Role, StatusPort] = {
 }
 
 
-class BadAnswer(Exception):
-    """A pod answered something that is no status."""
+class Word(Enum):
+    """What a poll brought."""
+
+    SAME = auto()
+    FIRST = auto()
+    """The pod's first answer."""
+    NEWS = auto()
+    """Another answer than before, or the first that failed."""
 
 
-def pod_address(pod: PodRecord, port: int) -> str:
+def pod_address(pod: PodRecord, port: int) -> tuple[str, int]:
     """The pod's own address."""
-    return f"[{pod.ip}]:{port}" if ":" in pod.ip else f"{pod.ip}:{port}"
+    return pod.ip, port
 
 
 def relevant(pod: PodRecord) -> bool:
@@ -80,9 +87,11 @@ def relevant(pod: PodRecord) -> bool:
 
 
 class Poller:
-    """Polls all relevant pods until cancelled. `changed` is told each pod whose answer matters."""
+    """Polls all relevant pods until cancelled. `changed` is told each pod whose answer matters, and what it brought."""
 
-    def __init__(self, facts: Facts, changed: Callable[[PodRecord], None], address: Address = pod_address) -> None:
+    def __init__(
+        self, facts: Facts, changed: Callable[[PodRecord, Word], None], address: Address = pod_address
+    ) -> None:
         self._facts, self._changed, self._address = facts, changed, address
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONCURRENT_POLLS, force_close=True),
@@ -92,7 +101,7 @@ class Poller:
             trust_env=False,
         )
         self._schedule = Schedule(self._at_leisure)
-        self._busy: dict[str, asyncio.Task[bool]] = {}
+        self._busy: dict[str, asyncio.Task[Word]] = {}
         """By pod UID: polls that run."""
         self.last_round: float = 0.0
         """Loop time of the last round, for the liveness check."""
@@ -130,48 +139,41 @@ class Poller:
             if isinstance(record, PodRecord):
                 yield from (part for part in (record, engine_part(record)) if part is not None and relevant(part))
 
-    def _ended(self, pod: PodRecord, task: asyncio.Task[bool]) -> None:
+    def _ended(self, pod: PodRecord, task: asyncio.Task[Word]) -> None:
         self._busy.pop(pod.meta.uid, None)
         # kopf cancels what it takes for its own when its watches end; such a pod is asked again in its turn.
         error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("polling pod %s: %s", pod.meta.uid, error)
-        news = not task.cancelled() and error is None and task.result()
-        self._schedule.asked(pod.meta.uid, asyncio.get_running_loop().time(), news=news)
-        if news:
-            self._changed(pod)
+        word = Word.SAME if task.cancelled() or error is not None else task.result()
+        self._schedule.asked(pod.meta.uid, asyncio.get_running_loop().time(), news=word is not Word.SAME)
+        if word is not Word.SAME:
+            self._changed(pod, word)
 
-    async def _poll(self, pod: PodRecord) -> bool:
-        """Ask one pod; whether its answer is news."""
+    async def _poll(self, pod: PodRecord) -> Word:
+        """Ask one pod."""
         assert pod.meta.role is not None
         way = STATUS_PORTS[pod.meta.role]
         known = self._facts.poll(pod.meta.uid)
         now = datetime.now(UTC)
         try:
-            status = way.model.model_validate_json(await self._read(self._address(pod, way.port)))
-        except (aiohttp.ClientError, TimeoutError, OSError, BadAnswer, ValidationError) as error:
+            body = await get_status(*self._address(pod, way.port), ANSWER_SECONDS)
+            status = way.model.model_validate_json(body)
+        except (TimeoutError, OSError, BadAnswer, ValidationError) as error:
             failures = known.failures + 1 if known else 1
             words = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS]
             self._facts.set_poll(pod, Poll(known.status if known else None, words, now, failures))
-            return known is not None and known.failures == 0
+            return Word.NEWS if known is not None and known.failures == 0 else Word.SAME
         self._facts.set_poll(pod, Poll(status, "", now))
-        return known is None or known.failures > 0 or significant(known.status, way) != significant(status, way)
-
-    async def _read(self, address: str) -> bytes:
-        url = f"http://{address}/status"
-        async with self._session.get(url, allow_redirects=False, headers={"Accept-Encoding": "identity"}) as answer:
-            if answer.status != 200:
-                raise BadAnswer(f"HTTP status {answer.status}")
-            body = bytearray()
-            async for piece in answer.content.iter_chunked(65536):
-                body += piece
-                if len(body) > MAX_ANSWER_BYTES:
-                    raise BadAnswer(f"more than {MAX_ANSWER_BYTES} bytes")
-            return bytes(body)
+        if known is None or known.status is None:
+            return Word.FIRST
+        changed = known.failures > 0 or significant(known.status, way) != significant(status, way)
+        return Word.NEWS if changed else Word.SAME
 
     async def set_target(self, pod: PodRecord, token: str, target: LearnerTarget) -> None:
         """`PUT /target` to the learner. Raises BadAnswer, or what the connection raises, unless it acknowledges."""
-        url = f"http://{self._address(pod, ports.LEARNER_CONTROL)}/target"
+        host, port = self._address(pod, ports.LEARNER_CONTROL)
+        url = f"http://[{host}]:{port}/target" if ":" in host else f"http://{host}:{port}/target"
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         async with self._session.put(
             url, data=target.model_dump_json(), headers=headers, allow_redirects=False

@@ -9,9 +9,11 @@ from spade_operator.facts import Facts
 from spade_operator.keys import Key, child_keys, keys_of, run_key
 from spade_operator.kube_config import Connection
 from spade_operator.openings import opening_of
+from spade_operator.polling import Word
 from spade_operator.queue import WorkQueue
-from spade_operator.records import Kind
+from spade_operator.records import Kind, PodRecord
 
+GATHER_SECONDS = 5.0
 log = logging.getLogger("spade.handlers")
 
 
@@ -51,3 +53,16 @@ def note(memory: Memory, kind: Kind, event: Any) -> None:
     if kind is Kind.RUN:
         for key in child_keys(memory.facts, run_key(record.meta.namespace, record.meta.name)):
             memory.queue.add(key)
+
+
+def hear(queue: WorkQueue[Key], pod: PodRecord, word: Word) -> None:
+    """Queue whoever must look at what a pod said.
+
+    Admitted pods that speak for the first time belong to an operator that has just started. Thousands do so, and one
+    pass sees the words of many.
+    """
+    for key in keys_of(pod):
+        if word is Word.FIRST and pod.admitted_boot:
+            queue.add_after(key, GATHER_SECONDS)
+        else:
+            queue.add(key)

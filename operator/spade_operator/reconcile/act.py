@@ -17,7 +17,7 @@ from spade_operator.children.site import Site
 from spade_operator.facts import Facts, Told
 from spade_operator.kube import ApiError, Conflict, Kube, NotFound, Object, Refused
 from spade_operator.lease import Leadership
-from spade_operator.polling import BadAnswer, Poller
+from spade_operator.polling import Poller
 from spade_operator.reconcile.drift import (
     Drift,
     drift,
@@ -52,6 +52,7 @@ from spade_operator.records import (
     RolloutRecord,
     RunRecord,
 )
+from spade_operator.status_request import BadAnswer
 
 LOG_LINES = 20
 log = logging.getLogger("spade.act")

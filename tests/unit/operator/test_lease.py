@@ -1,6 +1,7 @@
 """Of two operators at most one acts; a lease that is not renewed is taken, and one that is given back at once."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -59,10 +60,12 @@ class OneLease:
         return manifest
 
 
-def start(server: Any, identity: str) -> tuple[Leadership, "asyncio.Task[None]"]:
+def start(
+    server: Any, identity: str, wanted: Callable[[], bool] = lambda: True
+) -> tuple[Leadership, "asyncio.Task[None]"]:
     leadership = Leadership(clock=asyncio.get_running_loop().time)
     kube: Kube = server
-    return leadership, asyncio.create_task(keep(kube, leadership, Claim("ns", "lease", identity, SECONDS)))
+    return leadership, asyncio.create_task(keep(kube, leadership, Claim("ns", "lease", identity, SECONDS), wanted))
 
 
 async def stop(*tasks: "asyncio.Task[None]") -> None:
@@ -110,6 +113,32 @@ async def test_lease_of_a_killed_operator_is_taken_when_its_duration_has_passed(
     await successor.gained.wait()
     assert SECONDS <= asyncio.get_running_loop().time() - began < SECONDS + 3
     await stop(keeping)
+
+
+@pytest.mark.looptime
+async def test_operator_that_is_not_ready_takes_no_lease_and_yet_waits_for_a_dead_rivals_to_expire() -> None:
+    server = OneLease()
+    server.lease = {"spec": {"holderIdentity": "dead", "renewTime": "long ago", "leaseDurationSeconds": SECONDS}}
+    listed = asyncio.Event()
+    successor, keeping = start(server, "successor", listed.is_set)
+    await asyncio.sleep(2 * SECONDS)
+    assert not successor.holds()
+    assert server.holders == []
+    listed.set()
+    async with asyncio.timeout(3):
+        await successor.gained.wait()
+    await stop(keeping)
+
+
+@pytest.mark.looptime
+async def test_lease_that_nobody_holds_is_left_alone_by_an_operator_that_is_not_ready() -> None:
+    server = OneLease()
+    leadership, keeping = start(server, "one", lambda: False)
+    await asyncio.sleep(2 * SECONDS)
+    assert not leadership.holds()
+    assert server.lease is None
+    await stop(keeping)
+    assert server.lease is None
 
 
 @pytest.mark.looptime

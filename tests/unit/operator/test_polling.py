@@ -16,17 +16,19 @@ from spade_operator import poll_schedule, polling
 from spade_operator.containers import ContainerRecord
 from spade_operator.facts import Facts, Poll
 from spade_operator.parts import engine_part
-from spade_operator.polling import MAX_ANSWER_BYTES, BadAnswer, Poller, pod_address, relevant
+from spade_operator.polling import Poller, Word, pod_address, relevant
 from spade_operator.records import PodRecord
+from spade_operator.status_request import MAX_ANSWER_BYTES, BadAnswer
 
 Found = TypeVar("Found")
 Answer = Callable[[web.BaseRequest], Any]
 
 
 @asynccontextmanager
-async def polled(pods: dict[PodRecord, Answer]) -> AsyncIterator[tuple[Facts, list[PodRecord]]]:
+async def polled(pods: dict[PodRecord, Answer]) -> AsyncIterator[tuple[Facts, list[tuple[PodRecord, Word]]]]:
     """A poller at work on pods that answer so."""
-    facts, changed, ports, runners = Facts(), [], {}, []
+    changed: list[tuple[PodRecord, Word]] = []
+    facts, ports, runners = Facts(), {}, []
     for pod, answer in pods.items():
         if pod.meta.role is not Role.ENGINE or pod == p.ENGINE:
             facts.put(pod)
@@ -35,7 +37,9 @@ async def polled(pods: dict[PodRecord, Answer]) -> AsyncIterator[tuple[Facts, li
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         runners.append(runner)
         ports[pod.meta.uid] = runner.addresses[0][1]
-    poller = Poller(facts, changed.append, lambda pod, port: f"127.0.0.1:{ports[pod.meta.uid]}")
+    poller = Poller(
+        facts, lambda pod, word: changed.append((pod, word)), lambda pod, port: ("127.0.0.1", ports[pod.meta.uid])
+    )
     running = asyncio.create_task(poller.run(lambda: True))
     try:
         yield facts, changed
@@ -82,7 +86,7 @@ async def test_answer_becomes_a_fact_and_news_once() -> None:
         first = await answered(facts, p.SANDBOX)
         found = await until(lambda: x if (x := facts.poll(p.SANDBOX.meta.uid)) and x.at > first.at else None)
     assert found.status == p.sandbox_says()
-    assert changed == [p.SANDBOX]
+    assert changed == [(p.SANDBOX, Word.FIRST)]
 
 
 async def test_learners_pod_with_an_engine_is_asked_for_both_words() -> None:
@@ -104,7 +108,7 @@ async def test_change_of_a_figure_that_decides_nothing_is_no_news() -> None:
     async with polled({p.ENGINE: answer}) as (facts, changed):
         await answered(facts, p.ENGINE)
         await until(lambda: facts.poll(p.ENGINE.meta.uid) if tokens_of(facts) > 5 else None)
-    assert changed == [p.ENGINE]
+    assert changed == [(p.ENGINE, Word.FIRST)]
 
 
 def tokens_of(facts: Facts) -> int:
@@ -183,7 +187,7 @@ async def test_silence_keeps_the_last_answer_and_counts_failures() -> None:
         await answered(facts, p.SANDBOX)
         found = await until(lambda: x if (x := facts.poll(p.SANDBOX.meta.uid)) and x.failures >= 3 else None)
     assert isinstance(found.status, SandboxStatus)
-    assert changed == [p.SANDBOX, p.SANDBOX], "the first answer, and the first failure"
+    assert changed == [(p.SANDBOX, Word.FIRST), (p.SANDBOX, Word.NEWS)], "the first answer, and the first failure"
 
 
 def test_only_running_pods_with_a_status_are_asked() -> None:
@@ -196,8 +200,8 @@ def test_only_running_pods_with_a_status_are_asked() -> None:
     assert not relevant(replace(p.learner_pod(), index=1))
 
 
-def test_address_of_a_version_6_pod_is_bracketed() -> None:
-    assert pod_address(replace(p.ENGINE, ip="fd00::5"), 7422) == "[fd00::5]:7422"
+def test_pod_is_asked_at_its_own_address() -> None:
+    assert pod_address(replace(p.ENGINE, ip="fd00::5"), 7422) == ("fd00::5", 7422)
 
 
 async def test_target_carries_its_token_and_a_refusal_is_an_error() -> None:
@@ -210,7 +214,7 @@ async def test_target_carries_its_token_and_a_refusal_is_an_error() -> None:
     runner = web.ServerRunner(web.Server(control))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    poller = Poller(Facts(), lambda pod: None, lambda pod, port: f"127.0.0.1:{runner.addresses[0][1]}")
+    poller = Poller(Facts(), lambda pod, word: None, lambda pod, port: ("127.0.0.1", runner.addresses[0][1]))
     target = LearnerTarget(policy_version=1, engines=())
     await poller.set_target(p.LEARNER, "token", target)
     with pytest.raises(BadAnswer, match="409: behind"):
