@@ -92,17 +92,23 @@ class FamilyCollector(Collector):
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 
+    def describe(self) -> Iterable[Metric]:
+        """The families without figures, so that some of them can be asked for."""
+        for _, family in self._families():
+            yield family
+
     def collect(self) -> Iterable[Metric]:
         """One family for each metric of a run or batch, also when there is none."""
-        for spec in METRICS:
-            if spec.exporter != "operator" or spec.name in OWN:
-                continue
-            family: Any = (CounterMetricFamily if spec.kind is Kind.COUNTER else GaugeMetricFamily)(
-                spec.name, spec.help, labels=spec.labels
-            )
-            for meta, labels, value in self._samples(spec.name):
+        for name, family in self._families():
+            for meta, labels, value in self._samples(name):
                 family.add_metric((meta.namespace, meta.name, *labels), value)
             yield family
+
+    def _families(self) -> Iterator[tuple[str, Any]]:
+        for spec in METRICS:
+            if spec.exporter == "operator" and spec.name not in OWN:
+                made = CounterMetricFamily if spec.kind is Kind.COUNTER else GaugeMetricFamily
+                yield spec.name, made(spec.name, spec.help, labels=spec.labels)
 
     def _samples(self, name: str) -> Iterator[tuple[Meta, tuple[str, ...], float]]:
         if name in POOL_SAMPLES:
