@@ -4,7 +4,7 @@ Watches, lists, the answers to our own writes and the poller all put facts here.
 replaces a newer one, and an object that was seen deleted does not come back.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -116,8 +116,8 @@ class Facts:
     _openings: dict[str, dict[str, Opening]] = field(default_factory=dict)
     _claims: dict[RunName, int] = field(default_factory=dict)
     _readings: Readings = field(default_factory=Readings)
-    pods_edition: int = 0
-    """Another number after every change of what is known of any pod."""
+    editions: Counter[Kind] = field(default_factory=Counter)
+    """By kind: another number after every change of what is known of any object of it."""
 
     def read(self, kind: Kind, raw: Raw) -> Record:
         """The record of an object, kept or not; what of it is known is not validated again.
@@ -147,16 +147,16 @@ class Facts:
         if known is not None and known.meta.uid == meta.uid and _version(record) < _version(known):
             return False
         family[meta.kind, meta.name] = record
-        self._count_pod(meta)
+        self._count(meta)
         return True
 
-    def _count_pod(self, meta: Meta) -> None:
-        self.pods_edition += meta.kind is Kind.POD
+    def _count(self, meta: Meta) -> None:
+        self.editions[meta.kind] += 1
 
     def forget(self, record: Record) -> None:
         """The object was deleted."""
         meta = record.meta
-        self._count_pod(meta)
+        self._count(meta)
         self._deleted[meta.uid] = None
         while len(self._deleted) > REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
@@ -217,7 +217,7 @@ class Facts:
         if known is not None and known.meta.uid == record.meta.uid:
             meta = replace(known.meta, deleting=True, grace_seconds=grace_seconds)
             family[record.meta.kind, record.meta.name] = replace(known, meta=meta)
-            self._count_pod(meta)
+            self._count(meta)
 
     def drop_adopted(self, namespace: str, run: str) -> None:
         """Nobody will tell when the adopted children of a deleted run go; owner references see to it."""

@@ -44,9 +44,13 @@ log = logging.getLogger("spade.looks")
 async def look_around(kube: Kube, facts: Facts, queue: WorkQueue[Key], site: Site, active: Callable[[], bool]) -> None:
     """Look while somebody waits, until cancelled; whoever waits gets a pass when there is news, or no look."""
     facts.expect_looks(True)
+    calm = -1
     while True:
-        waiting = tuple(waiting_runs(facts)) if active() else ()
+        edition, acts = facts.editions[Kind.RUN], active()
+        waiting = tuple(waiting_runs(facts)) if acts and edition != calm else ()
         if not waiting:
+            # Nobody waits before another run is known, or something else of one.
+            calm = edition if acts else -1
             facts.set_look(None)
             await asyncio.sleep(CHECK_SECONDS)
             continue

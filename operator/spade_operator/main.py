@@ -1,6 +1,7 @@
 """The operator's process: one event loop with kopf's watches, the lease, the poller, the passes and the HTTP port."""
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -37,6 +38,12 @@ from spade_operator.watches import keep_watching
 MISCONFIGURED = 2
 SILENT_SECONDS = 30.0
 """A poller without a round for so long means that the event loop is stuck."""
+NEW_OBJECTS = 50_000
+"""So many make the garbage collector look. A list of pods makes millions, none of them in a cycle, and each look at
+the old ones goes through all that is known: 10,000 pods.
+"""
+WORKER_REST_SECONDS = 0.1
+"""kopf keeps an object for so long after its event. Five seconds, its default, are 10,000 pods after a start."""
 log = logging.getLogger("spade.operator")
 
 
@@ -53,6 +60,7 @@ def main() -> None:
 
 async def operate(environment: Mapping[str, str]) -> None:
     """Start all parts, and stop all when one ends."""
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     settings = read_settings(environment)
     site = load_site(settings.site_file, environment)
     connection = find_connection(environment)
@@ -131,6 +139,7 @@ def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.watching.server_timeout = 300
+    settings.queueing.idle_timeout = WORKER_REST_SECONDS
     settings.watching.chunk_size = PAGE
     settings.networking.request_timeout = api_seconds
     settings.persistence.diffbase_storage = _NoDifferences()

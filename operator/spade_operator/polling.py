@@ -119,8 +119,8 @@ class Poller:
         scan_at, scanned = loop.time(), -1
         while True:
             now = self.last_round = loop.time()
-            if now >= scan_at and scanned != self._facts.pods_edition:
-                scanned = self._facts.pods_edition
+            if now >= scan_at and scanned != self._facts.editions[Kind.POD]:
+                scanned = self._facts.editions[Kind.POD]
                 self._schedule.scan(self._relevant(), now)
                 scan_at = now + SCAN_SECONDS
             if active():

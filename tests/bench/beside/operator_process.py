@@ -28,7 +28,12 @@ class Reading:
     cpu_seconds: float
     calls: Counter[tuple[str, str]]
     """Calls to the API server by verb and resource."""
-    passes: int
+    passes_by_kind: Counter[str]
+
+    @property
+    def passes(self) -> int:
+        """Passes for objects of every kind."""
+        return self.passes_by_kind.total()
 
     def all_calls(self) -> int:
         """Calls of every kind."""
@@ -48,14 +53,17 @@ def command() -> list[str | Path]:
     return [sys.executable, "-m", "spade_operator.main"]
 
 
-def environment(kubeconfig: Path, site: Path) -> dict[str, str]:
-    """Its environment; everything but the address is as the chart leaves it."""
+def environment(kubeconfig: Path, site: Path, identity: str) -> dict[str, str]:
+    """Its environment; everything but the address is as the chart leaves it. A container that is restarted in its pod
+    keeps its identity.
+    """
     paths = [str(ROOT / part) for part in ("contracts", "operator")]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
         "KUBECONFIG": str(kubeconfig),
         "SPADE_SITE": str(site),
+        "SPADE_IDENTITY": identity,
         "SPADE_HTTP_HOST": "127.0.0.1",
         "SPADE_HTTP_PORT": str(HTTP_PORT),
     }
@@ -66,13 +74,13 @@ def read(process: int) -> Reading:
     with urllib.request.urlopen(FIGURES, timeout=30) as answer:
         text = answer.read().decode()
     calls: Counter[tuple[str, str]] = Counter()
-    passes = 0
+    passes: Counter[str] = Counter()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if sample.name == CALLS:
                 calls[sample.labels["verb"], sample.labels["resource"]] += int(sample.value)
             elif sample.name == PASSES:
-                passes += int(sample.value)
+                passes[sample.labels["kind"]] += int(sample.value)
     times = psutil.Process(process).cpu_times()
     return Reading(time.monotonic(), times.user + times.system, calls, passes)
 

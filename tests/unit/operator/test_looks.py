@@ -1,6 +1,7 @@
 """The cluster is looked at for who waits, with the rights that there are, and not otherwise."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,5 +126,22 @@ async def test_nobody_who_waits_costs_nothing() -> None:
         await asyncio.sleep(0)
         assert server.asked == []
         assert not facts.set_look(None), "an old look is not kept"
+    finally:
+        task.cancel()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("leads_at_once", [True, False])
+async def test_run_that_begins_to_wait_after_a_long_calm_is_looked_at(leads_at_once: bool) -> None:
+    facts, queue, server, leads = Facts(), WorkQueue[Key](), Server(), [leads_at_once]
+    facts.put(p.run_record(p.holding(RunCondition.ACCEPTED)))
+    task = asyncio.create_task(look_around(server, facts, queue, SITE, lambda: leads[0]))  # type: ignore[arg-type]
+    try:
+        await asyncio.sleep(60)
+        assert server.asked == []
+        facts.put(replace(p.run_record(), meta=replace(p.run_record().meta, name="other", run="other", uid="other")))
+        await asyncio.sleep(60 * (not leads_at_once))
+        leads[0] = True
+        assert await asyncio.wait_for(queue.get(), 20) == run_key("default", "other")
     finally:
         task.cancel()

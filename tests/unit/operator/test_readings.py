@@ -92,18 +92,18 @@ def test_readings_are_those_of_the_content_however_few_are_remembered(steps: lis
 
 def test_every_change_of_a_pod_gives_another_edition_and_nothing_else_does() -> None:
     facts = Facts()
-    editions = [facts.pods_edition]
+    editions = [facts.editions[Kind.POD]]
     record = facts.read(Kind.POD, pod(1, PODS[0]))
     newer = facts.read(Kind.POD, pod(2, PODS[1]))
     facts.put(record)
-    editions.append(facts.pods_edition)
+    editions.append(facts.editions[Kind.POD])
     facts.put(record)
     facts.put(facts.read(Kind.RUN, run(1, SPECS[0], STATUSES[0])))
-    assert facts.pods_edition == editions[-1]
+    assert facts.editions[Kind.POD] == editions[-1]
     facts.put(newer)
-    editions.append(facts.pods_edition)
+    editions.append(facts.editions[Kind.POD])
     facts.mark_deleting(newer, 5)
-    editions.append(facts.pods_edition)
+    editions.append(facts.editions[Kind.POD])
     facts.forget(replace(newer))
-    editions.append(facts.pods_edition)
+    editions.append(facts.editions[Kind.POD])
     assert len(set(editions)) == len(editions)
