@@ -219,7 +219,8 @@ def claims(checkout: Path, kubeconfig: str, image: str, count: int, node: Node) 
             until("all claims have a sandbox", lambda: agent_sandbox.claims_ready(api, NAMESPACE) >= count)
             claimed, writes = time.monotonic() - began, node.writes_since(moment)
             for plural in ("sandboxclaims", "sandboxwarmpools", "sandboxes.agents.x-k8s.io"):
-                subprocess.run([*kubectl, "delete", plural, "--all", "-n", NAMESPACE, "--wait=true"], check=True)
+                gone = [*kubectl, "delete", plural, "--all", "-n", NAMESPACE, "--wait=true"]
+                subprocess.run(gone, check=True, capture_output=True)
     name = f"agent-sandbox, {count} claims"
     return [
         measured(f"{name}: its pool from nothing", filled, "s"),
@@ -264,8 +265,11 @@ def main() -> None:
             figures += claims(arguments.agent_sandbox, arguments.kubeconfig, image, arguments.count, node)
     for figure in figures:
         print(f"{figure.name}: {figure.value} {figure.unit}")
-    peer = " --agent-sandbox CHECKOUT" if arguments.agent_sandbox else ""
-    write("peers", f"python -m tests.bench.peers{peer}", figures, note=PUBLISHED)
+    peer, note = "", PUBLISHED
+    if arguments.agent_sandbox is not None:
+        peer = " --agent-sandbox CHECKOUT"
+        note = f"agent-sandbox is commit {agent_sandbox.commit(arguments.agent_sandbox)}. {PUBLISHED}"
+    write("peers", f"python -m tests.bench.peers{peer}", figures, note=note)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,16 @@ POOL = "bench"
 CLAIMS_AT_ONCE = 10
 """How many clients ask at the same time; OpenSandbox's published comparison found 10 the fastest."""
 BUILD_SECONDS = 1800
+SERVED_SECONDS = 60.0
+KINDS = ("sandboxclaims", "sandboxwarmpools", "sandboxtemplates", "sandboxes.agents.x-k8s.io")
+
+
+def commit(checkout: Path) -> str:
+    """Which commit the checkout is of."""
+    told = subprocess.run(
+        ["git", "log", "-1", "--format=%h of %cs"], cwd=checkout, check=True, capture_output=True, text=True
+    )
+    return told.stdout.strip()
 
 
 def build(checkout: Path, folder: Path) -> Path:
@@ -31,6 +42,7 @@ def controller(checkout: Path, program: Path, kubectl: list[str], kubeconfig: st
     """Its kinds and its controller with its own defaults; both gone afterwards. Webhooks only convert old versions."""
     crds = str(checkout / "k8s" / "crds")
     subprocess.run([*kubectl, "apply", "--server-side", "-f", crds], check=True, capture_output=True, timeout=120)
+    _await_kinds(kubectl)
     command = [
         *(str(program), f"--kubeconfig={kubeconfig}", "--extensions", "--leader-elect=false", "--enable-webhook=false"),
         *("--manage-webhook-certs=false", "--metrics-bind-address=0", "--health-probe-bind-address=0"),
@@ -43,6 +55,16 @@ def controller(checkout: Path, program: Path, kubectl: list[str], kubeconfig: st
             child.terminate()
             child.wait(30)
             subprocess.run([*kubectl, "delete", "-f", crds, "--wait=false"], check=False, capture_output=True)
+
+
+def _await_kinds(kubectl: list[str]) -> None:
+    """Return once the API server serves the kinds. Raises TimeoutError."""
+    end = time.monotonic() + SERVED_SECONDS
+    for plural in KINDS:
+        while subprocess.run([*kubectl, "get", plural, "-A"], check=False, capture_output=True).returncode:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{plural} are not served after {SERVED_SECONDS:.0f} s")
+            time.sleep(0.5)
 
 
 def fill_pool(api: client.CustomObjectsApi, namespace: str, pod: dict[str, Any], count: int) -> None:
