@@ -10,3 +10,8 @@ LEARNER_CONTROL = 7430
 LEARNER_STATUS = 7431
 LEARNER_RENDEZVOUS = 29500
 OPERATOR_METRICS = 9090
+
+
+def authority(host: str, port: int | str) -> str:
+    """Host and port as they stand in a URL: an address of IP version 6 in brackets (RFC 3986 §3.2.2)."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from spade_contracts.errors import InvalidInput
+from spade_contracts.ports import authority
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -60,8 +61,8 @@ def find_connection(environment: Mapping[str, str], service_account: Path = SERV
     token = service_account / "token"
     if not host or not token.exists():
         raise InvalidInput("KUBECONFIG", "is not set and this is no pod with a service account", remedy="Set it.")
-    host = f"[{host}]" if ":" in host else host
-    return Connection(f"https://{host}:{port}", (service_account / "ca.crt").read_text("ascii"), token_file=token)
+    server = f"https://{authority(host, port)}"
+    return Connection(server, (service_account / "ca.crt").read_text("ascii"), token_file=token)
 
 
 def read_kubeconfig(path: Path) -> Connection:

@@ -155,10 +155,11 @@ def _watch(site: Site, memory: Memory, api_seconds: float) -> Coroutine[Any, Any
     return operator
 
 
-async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task, unless it has ended, and wait for its end."""
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks, unless they have ended, and wait for their ends."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _until_one_ends(*works: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
@@ -169,9 +170,7 @@ async def _until_one_ends(*works: Coroutine[Any, Any, None] | asyncio.Task[None]
         for task in done:
             task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _end(*tasks)
 
 
 if __name__ == "__main__":

@@ -172,8 +172,7 @@ class Poller:
 
     async def set_target(self, pod: PodRecord, token: str, target: LearnerTarget) -> None:
         """`PUT /target` to the learner. Raises BadAnswer, or what the connection raises, unless it acknowledges."""
-        host, port = self._address(pod, ports.LEARNER_CONTROL)
-        url = f"http://[{host}]:{port}/target" if ":" in host else f"http://{host}:{port}/target"
+        url = f"http://{ports.authority(*self._address(pod, ports.LEARNER_CONTROL))}/target"
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         async with self._session.put(
             url, data=target.model_dump_json(), headers=headers, allow_redirects=False

@@ -8,6 +8,8 @@ import asyncio
 
 import httptools
 
+from spade_contracts.ports import authority
+
 MAX_ANSWER_BYTES = 256 * 1024
 MAX_HEAD_BYTES = 16 * 1024
 OK = 200
@@ -26,9 +28,8 @@ async def get_status(host: str, port: int, seconds: float) -> bytes:
     async with asyncio.timeout(seconds):
         transport, answer = await loop.create_connection(lambda: _Answer(loop), host, port)
         try:
-            name = f"[{host}]" if ":" in host else host
             transport.write(
-                f"GET /status HTTP/1.1\r\nHost: {name}:{port}\r\nAccept: application/json\r\n"
+                f"GET /status HTTP/1.1\r\nHost: {authority(host, port)}\r\nAccept: application/json\r\n"
                 "Accept-Encoding: identity\r\nConnection: close\r\n\r\n".encode()
             )
             return await answer.whole

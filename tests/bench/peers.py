@@ -218,7 +218,7 @@ def claims(checkout: Path, kubeconfig: str, image: str, count: int, node: Node) 
             agent_sandbox.claim(api, NAMESPACE, count)
             until("all claims have a sandbox", lambda: agent_sandbox.claims_ready(api, NAMESPACE) >= count)
             claimed, writes = time.monotonic() - began, node.writes_since(moment)
-            for plural in ("sandboxclaims", "sandboxwarmpools", "sandboxes.agents.x-k8s.io"):
+            for plural in agent_sandbox.KINDS:
                 gone = [*kubectl, "delete", plural, "--all", "-n", NAMESPACE, "--wait=true"]
                 subprocess.run(gone, check=True, capture_output=True)
     name = f"agent-sandbox, {count} claims"

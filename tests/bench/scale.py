@@ -80,14 +80,16 @@ class Bench:
         environment = op.environment(self.plane.server.kubeconfig, self._site, identity)
         self.operator = stack.enter_context(running("operator", op.command(), self.plane.folder, environment))
 
-    async def until(self, what: str, look: Callable[[], bool], seconds: float = REACH_SECONDS) -> float:
+    async def until(
+        self, what: str, look: Callable[[], bool], seconds: float = REACH_SECONDS, pause_seconds: float = 0.1
+    ) -> float:
         """Wait; how long it took. Raises TimeoutError, or RuntimeError when a process ends."""
         began = time.monotonic()
         while not look():
             require_all({**self.plane.processes, "operator": self.operator})
             if time.monotonic() - began > seconds:
                 raise TimeoutError(f"not within {seconds:.0f} s: {what}")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(pause_seconds)
         return time.monotonic() - began
 
     async def watch_memory(self) -> None:
@@ -287,26 +289,23 @@ async def rollouts(bench: Bench, names: Sequence[tuple[str, str]]) -> list[Figur
 
 
 async def restarted(bench: Bench, stack: contextlib.ExitStack, identity: str) -> float:
-    """Kill the operator and start one of this identity: seconds until every object has had its pass, and the last
-    write of the time after which nothing was written for SETTLED_SECONDS.
-    """
+    """Kill the operator, start one of this identity: seconds until the last pass that was due, and the last write."""
     bench.operator.send_signal(signal.SIGKILL)
     bench.operator.wait()
     began = wrote_at = time.monotonic()
     bench.start(stack, identity)
     await bench.until("it answers", lambda: op.answers(bench.operator.pid), 120)
-    kinds = Counter(kind for kind, *_ in bench.book.units) + Counter({"SpadeRun": len(bench.book.runs)})
-    writes = 0
-    while True:
-        require_all({**bench.plane.processes, "operator": bench.operator})
+    kinds, writes = Counter(kind for kind, *_ in bench.book.units) + Counter({"SpadeRun": len(bench.book.runs)}), 0
+
+    def settled() -> bool:
+        nonlocal writes, wrote_at
         found = op.read(bench.operator.pid)
         if found.writes() > writes or any(found.passes_by_kind[kind] < count for kind, count in kinds.items()):
             writes, wrote_at = found.writes(), found.at
-        if found.at - wrote_at > SETTLED_SECONDS:
-            return wrote_at - began
-        if found.at - began > REACH_SECONDS:
-            raise TimeoutError("not steady after a restart")
-        await asyncio.sleep(0.5)
+        return found.at - wrote_at > SETTLED_SECONDS
+
+    await bench.until("steady after a restart", settled, pause_seconds=0.5)
+    return wrote_at - began
 
 
 async def restarts(bench: Bench, stack: contextlib.ExitStack) -> list[Figure]:
@@ -392,7 +391,8 @@ def main() -> None:
         "the operator share the cores. "
         f"Work takes {WORK_SECONDS:.0f} to {3 * WORK_SECONDS:.0f} s. "
         f"At rest: nothing was written for {SETTLE_SECONDS:.0f} s, with the most pods for {QUIET_SECONDS:.0f} s more. "
-        "A negative time to a unit's status: workers tell the operator before their Job is over.",
+        "A negative time to a unit's status: workers tell the operator before their Job is over. "
+        f"Steady: every object has had a pass, and {SETTLED_SECONDS:.0f} s went by without a write after the last one.",
     )
 
 

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from spade_contracts.deadlines import Deadlines
 from spade_contracts.errors import EnvironmentFault
 from spade_contracts.json_shape import has_more_values
+from spade_contracts.ports import authority
 from spade_contracts.protocol import (
     PROTOCOL_VERSION,
     Answer,
@@ -180,7 +181,7 @@ class PodLink:
 
 async def connect_pod(host: str, port: int, token: str, *, dial: Dial | None = None) -> PodLink:
     """Connect and greet. Raises SandboxLost when the pod is not there, Refused when it does not want us."""
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    address = authority(host, port)
     wire = Wire(address)
     link = PodLink(wire)
     try:

@@ -18,7 +18,8 @@ CLAIMS_AT_ONCE = 10
 """How many clients ask at the same time; OpenSandbox's published comparison found 10 the fastest."""
 BUILD_SECONDS = 1800
 SERVED_SECONDS = 60.0
-KINDS = ("sandboxclaims", "sandboxwarmpools", "sandboxtemplates", "sandboxes.agents.x-k8s.io")
+KINDS = ("sandboxclaims", "sandboxwarmpools", "sandboxes.agents.x-k8s.io", "sandboxtemplates")
+"""In the order in which they are taken away."""
 
 
 def commit(checkout: Path) -> str:

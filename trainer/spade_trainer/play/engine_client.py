@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from spade_contracts.engine_api import EngineErrorBody, GenerateRequest, GenerateResponse
 from spade_contracts.errors import InfrastructureFault, InvalidInput
-from spade_contracts.ports import ENGINE_DATA
+from spade_contracts.ports import ENGINE_DATA, authority
 from spade_trainer.play.tokens import SpeltRequest
 
 RESOLVE_SECONDS = 2.0
@@ -122,8 +122,7 @@ class EnginePool:
     ) -> GenerateResponse:
         """One try at one engine; raises _Later if another try may do."""
         assert self._http is not None, "EnginePool is an async context manager"
-        host, port = engine.address
-        name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        name = authority(*engine.address)
         timeout = aiohttp.ClientTimeout(total=max(0.1, timeout_seconds), connect=CONNECT_SECONDS)
         headers = {"Content-Type": "application/json"}
         try:
