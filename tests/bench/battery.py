@@ -3,7 +3,7 @@
     python -m tests.bench.battery
 
 All good canaries, shipped and unseen, of both domains, each with a text that was never judged before. A good program
-goes through every stage, so none is dearer. A pod in gVisor and the same pod on this machine's kernel, by turns.
+goes through every stage, so none is dearer. A pod in gVisor and the same container in runc, by turns.
 """
 
 import argparse

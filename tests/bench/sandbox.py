@@ -2,8 +2,8 @@
 
     python -m tests.bench.sandbox [--only PART ...]
 
-A pod in gVisor and the same pod on this machine's kernel (as under runc) are measured in turns. Needs root, runsc and
-a machine with nothing else to do.
+A pod in gVisor and the same container in runc are measured in turns. Needs root, runsc, runc and a machine with nothing
+else to do.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import psutil
 from tests.bench.beside import a_process, an_openenv, echo, in_process, relay
 from tests.bench.beside.census import census
 from tests.bench.beside.memory_group import MemoryGroup, memory_group
-from tests.bench.beside.places import GVISOR, PLACES, PLAIN
+from tests.bench.beside.places import GVISOR, PLACES, RUNC
 from tests.bench.beside.serving import serving
 from tests.bench.record import Figure, at_least, at_most, measured, percentile, write
 from tests.component.sandbox.programs import stepping
@@ -222,8 +222,8 @@ async def work(places: Sequence[Place]) -> list[Figure]:
         for name, seconds in taken.items()
     ]
     if set(taken) == set(PLACES):
-        share = 100 * statistics.median(taken[PLAIN]) / statistics.median(taken[GVISOR])
-        figures.append(at_least("gVisor: speed of computing programs, share of the plain kernel", share, "%", 90))
+        share = 100 * statistics.median(taken[RUNC]) / statistics.median(taken[GVISOR])
+        figures.append(at_least("gVisor: speed of computing programs, share of runc", share, "%", 90))
     return figures
 
 
@@ -357,7 +357,6 @@ def main() -> None:
     if not arguments.only and arguments.places == list(PLACES):
         note = (
             "The client runs on the same cores. A pod's memory is counted by its control group, whose limit is 2 GiB. "
-            "The plain kernel stands for runc: the same cells in the same namespaces, without gVisor. "
             "In-process exec and a process per program isolate nothing; the OpenEnv server runs trusted code."
         )
         write("sandbox", "python -m tests.bench.sandbox", figures, note=note)

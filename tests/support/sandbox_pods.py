@@ -1,6 +1,6 @@
-"""Real sandbox pods for tests: the pod's own entry point, in namespaces of this machine or in gVisor, on loopback.
+"""Real sandbox pods for tests: the pod's own entry point, in namespaces, in gVisor or in runc, on loopback.
 
-In gVisor the pod runs as in Kubernetes: an unprivileged user, no capabilities, a read-only root file system.
+In a container the pod runs as in Kubernetes: an unprivileged user, no capabilities, a read-only root file system.
 """
 
 import hashlib
@@ -107,11 +107,26 @@ def pod_in_namespaces(*, launcher: Sequence[str] = (), **settings: object) -> It
 @contextmanager
 def pod_in_gvisor(*, launcher: Sequence[str] = (), **settings: object) -> Iterator[RunningPod]:
     """A pod in gVisor, on this machine's network. `launcher`: words before the command that starts gVisor."""
-    program = find_runsc()
+    with _pod_in_container((str(find_runsc()), "--network=host", "--ignore-cgroups"), launcher, settings) as pod:
+        yield pod
+
+
+@contextmanager
+def pod_in_runc(*, launcher: Sequence[str] = (), **settings: object) -> Iterator[RunningPod]:
+    """The same container on this machine's own kernel. Needs root."""
+    with _pod_in_container((str(find_runc()),), launcher, settings) as pod:
+        yield pod
+
+
+@contextmanager
+def _pod_in_container(
+    runtime: Sequence[str], launcher: Sequence[str], settings: dict[str, object]
+) -> Iterator[RunningPod]:
+    """A pod as an OCI runtime runs it, with its command and flags."""
     with _folder(settings) as (folder, environment):
         (folder / "root").mkdir()
         (folder / "config.json").write_text(json.dumps(_bundle(folder, environment)))
-        command = [str(program), f"--root={folder / 'state'}", "--network=host", "--ignore-cgroups"]
+        command = [runtime[0], f"--root={folder / 'state'}", *runtime[1:]]
         name = folder.name
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
@@ -148,6 +163,15 @@ def find_runsc() -> Path:
         return Path(on_path)
     subprocess.run([str(ROOT / "cluster" / "build")], check=True, timeout=3600)
     return built
+
+
+def find_runc() -> Path:
+    """runc: in PATH, where containerd's package puts it; installed if it is nowhere."""
+    if shutil.which("runc") is None:
+        subprocess.run([str(ROOT / "cluster" / "packages"), "runc"], check=True, timeout=600)
+    found = shutil.which("runc")
+    assert found is not None
+    return Path(found)
 
 
 def descendants(process_id: int) -> set[int]:

@@ -1,6 +1,6 @@
-"""Where the sandbox is measured: a pod in gVisor, and the same pod on this machine's own kernel, as under runc."""
+"""Where the sandbox is measured: a pod in gVisor, and the same container in runc."""
 
-from tests.support.sandbox_pods import pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import pod_in_gvisor, pod_in_runc
 
-GVISOR, PLAIN = "gVisor", "plain kernel"
-PLACES = {GVISOR: pod_in_gvisor, PLAIN: pod_in_namespaces}
+GVISOR, RUNC = "gVisor", "runc"
+PLACES = {GVISOR: pod_in_gvisor, RUNC: pod_in_runc}

@@ -1,10 +1,10 @@
-"""The same episode in gVisor and in namespaces of this machine: not a character differs."""
+"""The same episode in gVisor and in runc: not a character differs."""
 
 import asyncio
 from itertools import count
 
 from tests.component.sandbox.programs import PROGRAMS
-from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_runc
 from tests.support.varied_programs import FEATURES, varied_actions, varied_program
 
 from spade_contracts.config.sandbox import SandboxLimits
@@ -70,11 +70,11 @@ async def play(pod: RunningPod, sources: list[str]) -> list[list[Transcript]]:
         return list(await asyncio.gather(*(one(source) for source in sources)))
 
 
-async def test_episodes_are_identical_in_gvisor_and_in_namespaces() -> None:
+async def test_episodes_are_identical_in_gvisor_and_in_runc() -> None:
     sources = programs()
     with pod_in_gvisor() as pod:
         inside = await play(pod, sources)
-    with pod_in_namespaces() as pod:
+    with pod_in_runc() as pod:
         outside = await play(pod, sources)
     for source, one, other in zip(sources, inside, outside, strict=True):
         for seed, (seen, expected) in enumerate(zip(one, other, strict=True)):

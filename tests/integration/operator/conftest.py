@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +20,7 @@ from tests.support.accounts import kubeconfig_of, rights_of
 from tests.support.api_server import ApiServer
 from tests.support.children import RESOURCES
 from tests.support.helm import render
-from tests.support.ports import free_port
+from tests.support.ports import claimed_subnet, free_port
 
 from spade_operator.kube import Kube, NotFound, Object
 from spade_operator.kube_config import read_kubeconfig
@@ -29,10 +28,6 @@ from spade_operator.records import Kind
 
 ROOT = Path(__file__).parents[3]
 T = TypeVar("T")
-LANE = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
-SUBNETS = (60 + 48 * LANE + (os.getpid() + number) % 48 for number in count())
-"""Second byte of the loopback addresses of a test's pods. Test processes side by side have others, and other test runs
-of the machine most likely too."""
 PLACEHOLDER = "the-namespace"
 LEASE = "spade-operator-lease"
 """As the chart names it for a release `spade`; the operator may use no other."""
@@ -225,6 +220,13 @@ def operators_kubeconfig(server: ApiServer, namespace: str, rights: str, path: P
 @asynccontextmanager
 async def staged(server: ApiServer, rights: str, folder: Path) -> AsyncIterator[Stage]:
     """A fresh namespace with everything but an operator."""
+    with claimed_subnet() as subnet:
+        async with _staged(server, rights, folder, subnet) as stage:
+            yield stage
+
+
+@asynccontextmanager
+async def _staged(server: ApiServer, rights: str, folder: Path, subnet: int) -> AsyncIterator[Stage]:
     namespace = f"test-{secrets.token_hex(4)}"
     made = await asyncio.to_thread(server.kubectl, "create", "namespace", namespace)
     assert made.returncode == 0, made.stderr
@@ -237,7 +239,7 @@ async def staged(server: ApiServer, rights: str, folder: Path) -> AsyncIterator[
         "watchNamespace": namespace, "resources": RESOURCES, "targets": targets, "installationKeyFile": str(key_file),
     }))  # fmt: skip
     kube = Kube(read_kubeconfig(server.kubeconfig))
-    cluster = PretendCluster(kube, namespace, b"k" * 32, next(SUBNETS))
+    cluster = PretendCluster(kube, namespace, b"k" * 32, subnet)
     playing = asyncio.create_task(cluster.run())
     port = free_port()
     try:
