@@ -147,16 +147,14 @@ class Facts:
         if known is not None and known.meta.uid == meta.uid and _version(record) < _version(known):
             return False
         family[meta.kind, meta.name] = record
-        self._count(meta)
-        return True
-
-    def _count(self, meta: Meta) -> None:
         self.editions[meta.kind] += 1
+        return True
 
     def forget(self, record: Record) -> None:
         """The object was deleted."""
         meta = record.meta
-        self._count(meta)
+        self.editions[meta.kind] += 1
+        self._readings.forget(meta.uid)
         self._deleted[meta.uid] = None
         while len(self._deleted) > REMEMBERED_DELETIONS:
             self._deleted.popitem(last=False)
@@ -217,7 +215,7 @@ class Facts:
         if known is not None and known.meta.uid == record.meta.uid:
             meta = replace(known.meta, deleting=True, grace_seconds=grace_seconds)
             family[record.meta.kind, record.meta.name] = replace(known, meta=meta)
-            self._count(meta)
+            self.editions[meta.kind] += 1
 
     def drop_adopted(self, namespace: str, run: str) -> None:
         """Nobody will tell when the adopted children of a deleted run go; owner references see to it."""

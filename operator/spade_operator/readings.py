@@ -6,7 +6,7 @@ What is remembered is used only for content that is equal to the one that it was
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,6 +19,7 @@ from spade_operator.remembered import Remembered
 
 REMEMBERED = 16_384
 """Parts of objects, the latest used."""
+Part = Literal["spec", "status"]
 Made = TypeVar("Made")
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -38,10 +39,15 @@ class Readings:
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._known: Remembered[tuple[str, str], Raw, Any] = Remembered(remembered)
 
-    def read(self, uid: str, part: str, content: Raw, make: Callable[[Raw], Made]) -> Made:
+    def read(self, uid: str, part: Part, content: Raw, make: Callable[[Raw], Made]) -> Made:
         """What `make`, always the same for a part, makes of this content of an object's part."""
         made: Made = self._known.made((uid, part), content, lambda: make(content))
         return made
+
+    def forget(self, uid: str) -> None:
+        """The object was deleted."""
+        for part in get_args(Part):
+            self._known.forget((uid, part))
 
 
 def run_spec(content: Raw) -> RunSpec:

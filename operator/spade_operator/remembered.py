@@ -27,3 +27,7 @@ class Remembered(Generic[Key, Given, Made]):
         while len(self._known) > self._most:
             self._known.popitem(last=False)
         return known[1]
+
+    def forget(self, key: Key) -> None:
+        """It will not be asked for again."""
+        self._known.pop(key, None)

@@ -20,11 +20,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 
+from tests.bench.beside.places import PLACES
 from tests.bench.beside.plain_neighbour import plain_neighbour, round_trips
 from tests.bench.beside.serving import serving
 from tests.bench.record import Figure, at_most, measured, percentile, write
 from tests.component.sandbox.programs import PROGRAMS, stepping
-from tests.support.sandbox_pods import TOKEN, RunningPod, pod_in_gvisor, pod_in_namespaces
+from tests.support.sandbox_pods import TOKEN, RunningPod
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.errors import EnvironmentFault
@@ -168,12 +169,8 @@ def main() -> None:
     if arguments.attack:
         asyncio.run(attack(arguments.pod, arguments.attack))
         return
-    places: dict[str, Callable[[], AbstractContextManager[RunningPod]]] = {
-        "gVisor": pod_in_gvisor,
-        "namespaces": pod_in_namespaces,
-    }
     found: list[Figure] = []
-    for place, start in places.items():
+    for place, start in PLACES.items():
         with start() as pod:
             pod.tried()
             found += figures(place, "step p99", "a step's p99", asyncio.run(ratios(pod)), promised)

@@ -1,5 +1,7 @@
 """What is read of an object is what its present content says, whatever was read of it before."""
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -73,6 +75,17 @@ def test_spec_that_stays_the_same_is_validated_once_whatever_the_status() -> Non
     one, other = (facts.read(Kind.RUN, run(n, dict(SPECS[0]), STATUSES[n])) for n in (1, 2))
     assert getattr(one, "spec", None) is getattr(other, "spec", "")
     assert one != other
+
+
+def test_what_was_read_of_a_deleted_object_is_not_kept() -> None:
+    facts = Facts()
+    record = facts.learn(Kind.RUN, run(1, SPECS[0], STATUSES[1]))
+    assert isinstance(record, RunRecord)
+    read = [weakref.ref(part) for part in (record.spec, record.status)]
+    facts.forget(record)
+    del record
+    gc.collect()
+    assert [part() for part in read] == [None, None]
 
 
 def test_status_that_cannot_be_read_is_told_each_time() -> None:

@@ -19,3 +19,15 @@ def test_nothing_is_made_twice_in_a_row_and_the_longest_unused_is_forgotten() ->
     for key in ("a", "a", "b", "a", "c", "a", "b"):
         remembered.made(key, 0, lambda key=key: made.append(key))
     assert made == ["a", "b", "c", "b"]
+
+
+def test_what_is_forgotten_is_made_anew_and_leaves_room() -> None:
+    remembered: Remembered[str, int, None] = Remembered(2)
+    made: list[str] = []
+    for key in ("a", "b"):
+        remembered.made(key, 0, lambda key=key: made.append(key))
+    remembered.forget("b")
+    remembered.forget("never known")
+    for key in ("c", "a", "b"):
+        remembered.made(key, 0, lambda key=key: made.append(key))
+    assert made == ["a", "b", "c", "b"]
