@@ -130,7 +130,10 @@ async def _judge(parsed: str | Verdict, pool: SandboxPool, limits: SandboxLimits
         wait_seconds=terms.wait_seconds,
     )
     started = time.monotonic()
-    verdict = await _first_rejection(program, terms.context) or accepted()
+    try:
+        verdict = await _first_rejection(program, terms.context) or accepted()
+    finally:
+        await program.settle()
     costs = {
         "steps": float(program.steps),
         "sessions": float(len(program.trials)),
@@ -159,6 +162,7 @@ async def _attempted(stage: GateStage, program: Program, context: GateContext) -
             verdict = await stage.check(program, context)
         except InfrastructureFault as error:
             problem = str(error)
+            await program.settle()
             continue
         except EnvironmentFault as error:
             return program.fault(stage.stage, error)

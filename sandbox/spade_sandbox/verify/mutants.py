@@ -317,12 +317,11 @@ class _SharedCell:
         return session
 
     async def _close(self) -> None:
-        if self._open is not None:
-            await self._open.aclose()
-            self._open = None
-        if self._session is not None:
-            self._program.cpu_seconds += self._session.cpu_seconds
-            self._session = None
+        opened, session, self._open, self._session = self._open, self._session, None, None
+        if opened is not None:
+            await opened.aclose()
+        if session is not None:
+            self._program.mutants_cpu_seconds += session.cpu_seconds
 
 
 def _fitting(text: str, replays: tuple[Replay, ...]) -> tuple[tuple[Replay, ...], str]:

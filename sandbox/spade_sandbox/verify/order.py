@@ -15,7 +15,7 @@ from spade_sandbox.verify import actions, near_misses
 from spade_sandbox.verify.checks import NO_SOLUTION, PASSED, run_check
 from spade_sandbox.verify.moves import Episode, Move, Solved
 from spade_sandbox.verify.playing import begin, make, play, shown_by
-from spade_sandbox.verify.solution import own_moves
+from spade_sandbox.verify.solution import AGAIN, check_again, own_moves
 from spade_sandbox.verify.solutions import payload
 from spade_sandbox.verify.tool_order import check_tool_order
 from spade_sandbox.verify.trial import Program, Trial
@@ -40,7 +40,10 @@ async def check_order(program: Program) -> Verdict | None:
             program.facts[name] = NO_SOLUTION
         return None
     checks = (*SHARED, *(TOOLS if program.domain is Domain.TOOLS else GAMES))
-    async with program.session("order") as trial:
+    async with program.session(f"{AGAIN}, and order") as trial:
+        rejection = await run_check(program, "M4", check_again(trial, program.solved))
+        if rejection is not None:
+            return rejection
         for name, check in checks:
             rejection = await run_check(program, name, check(trial, program.solved))
             if rejection is not None:

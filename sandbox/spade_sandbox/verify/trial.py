@@ -1,10 +1,11 @@
 """What the stages that run programs share: sessions that note themselves, their cost, and what faults mean."""
 
+import asyncio
 import contextlib
 import functools
 import hashlib
 import math
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -61,8 +62,10 @@ class Program:
     """Those among them that confirmed what a control had seen."""
     solution_moves: int = 0
     """Moves of the longest of the solutions that will be replayed, as far as known."""
-    cpu_seconds: float = 0.0
-    """CPU time of the sessions that have ended."""
+    mutants_cpu_seconds: float = 0.0
+    """CPU time of the mutants' cells that have ended."""
+    _endings: "dict[asyncio.Task[None], float]" = field(default_factory=dict)
+    """Sessions that are being closed, and how long each has lived: none has used more CPU time than that."""
 
     @property
     def traces(self) -> tuple[Trace, ...]:
@@ -97,9 +100,29 @@ class Program:
         return self.steps_left - kept(self.domain, self.solution_moves)
 
     @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the sessions that have ended."""
+        return self.mutants_cpu_seconds + sum(trial.cpu_seconds for trial in self.trials)
+
+    @property
     def cpu_left(self) -> float:
         """CPU seconds that the battery still grants."""
         return self.settings.max_cpu_seconds - self.cpu_seconds
+
+    def end_soon(self, closing: Coroutine[None, None, None], lived_seconds: float) -> None:
+        """Close a session while the next one is opened already."""
+        self._endings[asyncio.get_running_loop().create_task(closing)] = lived_seconds
+
+    async def settle(self) -> None:
+        """Wait until all that is being closed is closed: then all CPU time is known, and every place is free."""
+        endings, self._endings = tuple(self._endings), {}
+        await asyncio.gather(*endings)
+
+    async def _settle_if_it_decides(self) -> None:
+        """Whether CPU time is left is known without those that are being closed, unless they can have used it up."""
+        unknown = sum(lived for task, lived in self._endings.items() if not task.done())
+        if self.cpu_left - unknown <= 0 or self.cpu_left > LEAST_CPU_SECONDS:
+            await self.settle()
 
     @contextlib.asynccontextmanager
     async def session(
@@ -111,6 +134,7 @@ class Program:
         Its CPU limit is what the battery has left, but at least LEAST_CPU_SECONDS: gVisor on a busy machine counts
         waiting as using. `counted`: whether its steps are the battery's.
         """
+        await self._settle_if_it_decides()
         if self.cpu_left <= 0:
             raise OutOfTime
         turns = self.max_turns if max_turns is None else max_turns
@@ -125,6 +149,7 @@ class Program:
             wait_seconds=self.wait_seconds,
             other_hash_seed=other_hash_seed,
         )
+        began = asyncio.get_running_loop().time()
         try:
             trial.session = await opened.__aenter__()
         except EnvironmentFault as error:
@@ -133,8 +158,7 @@ class Program:
         try:
             yield trial
         finally:
-            await opened.__aexit__(None, None, None)
-            self.cpu_seconds += trial.session.cpu_seconds
+            self.end_soon(_left(opened), asyncio.get_running_loop().time() - began)
 
     def mark(self) -> "Mark":
         """What is known now, to go back to."""
@@ -146,12 +170,12 @@ class Program:
             self.steps,
             self.confirming_steps,
             self.solution_moves,
-            self.cpu_seconds,
+            self.mutants_cpu_seconds,
         )
 
     def rewind(self, mark: "Mark") -> None:
         """Forget what came after a mark."""
-        self.facts, self.steps, self.cpu_seconds = dict(mark.facts), mark.steps, mark.cpu_seconds
+        self.facts, self.steps, self.mutants_cpu_seconds = dict(mark.facts), mark.steps, mark.mutants_cpu_seconds
         self.confirming_steps, self.solution_moves = mark.confirming_steps, mark.solution_moves
         del self.trials[mark.trials :]
         del self.episodes[mark.episodes :]
@@ -178,7 +202,7 @@ class Mark:
     steps: int
     confirming_steps: int
     solution_moves: int
-    cpu_seconds: float
+    mutants_cpu_seconds: float
 
 
 @dataclass(eq=False)
@@ -213,6 +237,11 @@ class Trial:
             note=self.note,
             exchanges=tuple(self.exchanges),
         )
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the session, once it has ended."""
+        return self.session.cpu_seconds if self.session is not None else 0.0
 
     @property
     def faulted(self) -> bool:
@@ -284,6 +313,10 @@ class Trial:
             raise
         note(answer_text(result))
         return result
+
+
+async def _left(opened: contextlib.AbstractAsyncContextManager[SandboxSession]) -> None:
+    await opened.__aexit__(None, None, None)
 
 
 def wins(result: StepResult) -> bool:
