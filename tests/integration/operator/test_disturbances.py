@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from dataclasses import replace
+from functools import partial
 
 from tests.integration.operator.chaos import through
 from tests.integration.operator.conftest import LEASE, Stage, condition
@@ -43,16 +44,52 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
         port = free_port()
         second = await stage.start_operator(http_port=port)
         try:
-            holder = (await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"]
-            assert holder.endswith(f"-{first.pid}")
+            assert (await lease_holder(stage)).endswith(f"-{first.pid}")
             first.send_signal(signal.SIGTERM)
             await first.wait()
             await stage.until("completion", complete)
-            holder = (await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"]
-            assert holder.endswith(f"-{second.pid}")
+            assert (await lease_holder(stage)).endswith(f"-{second.pid}")
         finally:
             second.send_signal(signal.SIGTERM)
             await second.wait()
+
+
+async def test_leader_that_was_frozen_does_no_harm_when_it_wakes_beside_its_successor(stage: Stage) -> None:
+    """Each of two operators sleeps through the other's work, with its own work half done, and wakes while it leads."""
+    world = stage.cluster.world
+    async with stage.operator() as first:
+        await stage.create_run(rollouts=4)
+        await stage.until("somebody leads", lambda run: run.get("status"))
+        second = await stage.start_operator(http_port=free_port())
+        try:
+            for asleep, awake in ((first, second), (second, first)):
+                world.hold_play = True
+                found = await stage.until("a worker", lambda run: run if playing(run) and at_work(stage) else None)
+                asleep.send_signal(signal.SIGSTOP)
+                world.hold_play = False
+                await stage.until("the next rollout", partial(reached, found["status"].get("rollout", 0) + 1))
+                assert (await lease_holder(stage)).endswith(f"-{awake.pid}")
+                asleep.send_signal(signal.SIGCONT)
+            await stage.until("completion", complete)
+        finally:
+            first.send_signal(signal.SIGCONT)
+            second.send_signal(signal.SIGCONT)
+            second.send_signal(signal.SIGTERM)
+            await second.wait()
+        assert world.played == [0, 1, 2, 3], "nothing is done twice"
+        assert len(await stage.items(Kind.ROLLOUT)) == 4
+
+
+def at_work(stage: Stage) -> bool:
+    return bool(stage.cluster.of_role("worker"))
+
+
+def reached(rollout: int, run: Object) -> Object | None:
+    return run if run.get("status", {}).get("rollout", 0) >= rollout else None
+
+
+async def lease_holder(stage: Stage) -> str:
+    return str((await stage.kube.get("Lease", stage.namespace, LEASE))["spec"]["holderIdentity"])
 
 
 async def test_watches_that_break_begin_again_in_the_same_process(stage: Stage) -> None:
