@@ -4,12 +4,8 @@ import os
 import struct
 
 LENGTH = struct.Struct(">I")
-FIRST_BYTES = 4 * 2**10
-"""Asked for where a frame begins: a short one comes whole, with one call. In gVisor a read takes longer the more it asks
-for, however little comes: with 64 KiB there are a tenth fewer steps.
-"""
 CHUNK_BYTES = 64 * 2**10
-"""Asked for where a frame goes on."""
+"""Read at once; a short frame comes whole, with one call."""
 
 
 class FrameTooLong(ValueError):
@@ -27,7 +23,7 @@ class FrameReader:
     def read(self) -> bytes | None:
         """Next frame; None when the peer has closed, even in the middle of one. Raises FrameTooLong."""
         if not self._held:
-            part = os.read(self._descriptor, FIRST_BYTES)
+            part = os.read(self._descriptor, CHUNK_BYTES)
             if (frame := whole_frame(part, self._limit_bytes)) is not None or not part:
                 return frame
             self._held += part

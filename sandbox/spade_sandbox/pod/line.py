@@ -8,7 +8,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from spade_sandbox.pod.frames import CHUNK_BYTES, FIRST_BYTES, FrameTooLong, framed, take_frame, whole_frame
+from spade_sandbox.pod.frames import CHUNK_BYTES, FrameTooLong, framed, take_frame, whole_frame
 
 Heard = bytes | FrameTooLong | None
 """A frame; that one was announced which is too long; or that the cell has closed."""
@@ -64,7 +64,7 @@ class Line:
 
     def _read(self) -> None:
         try:
-            part = self._socket.recv(CHUNK_BYTES if self._held else FIRST_BYTES)
+            part = self._socket.recv(CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
