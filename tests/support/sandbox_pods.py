@@ -166,10 +166,11 @@ def find_runsc() -> Path:
 
 
 def find_runc() -> Path:
-    """runc: in PATH, where containerd's package puts it; installed if it is nowhere."""
-    if shutil.which("runc") is None:
+    """runc: in PATH or where Debian puts it; installed if it is nowhere."""
+    folders = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
+    if shutil.which("runc", path=folders) is None:
         subprocess.run([str(ROOT / "cluster" / "packages"), "runc"], check=True, timeout=600)
-    found = shutil.which("runc")
+    found = shutil.which("runc", path=folders)
     assert found is not None
     return Path(found)
 
