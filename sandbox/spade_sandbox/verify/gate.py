@@ -162,7 +162,6 @@ async def _attempted(stage: GateStage, program: Program, context: GateContext) -
             verdict = await stage.check(program, context)
         except InfrastructureFault as error:
             problem = str(error)
-            await program.settle()
             continue
         except EnvironmentFault as error:
             return program.fault(stage.stage, error)

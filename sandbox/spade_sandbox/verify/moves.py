@@ -88,7 +88,7 @@ class Solved:
     """By seed, up to the move that wins."""
     early: bool
     """Whether it won before its last move from every seed."""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[Outcome, ...]
     """What came of its moves from the first seed."""
 
 

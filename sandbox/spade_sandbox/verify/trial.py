@@ -5,7 +5,7 @@ import contextlib
 import functools
 import hashlib
 import math
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -109,10 +109,6 @@ class Program:
         """CPU seconds that the battery still grants."""
         return self.settings.max_cpu_seconds - self.cpu_seconds
 
-    def end_soon(self, closing: Coroutine[None, None, None], lived_seconds: float) -> None:
-        """Close a session while the next one is opened already."""
-        self._endings[asyncio.get_running_loop().create_task(closing)] = lived_seconds
-
     async def settle(self) -> None:
         """Wait until all that is being closed is closed: then all CPU time is known, and every place is free."""
         endings, self._endings = tuple(self._endings), {}
@@ -149,7 +145,8 @@ class Program:
             wait_seconds=self.wait_seconds,
             other_hash_seed=other_hash_seed,
         )
-        began = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             trial.session = await opened.__aenter__()
         except EnvironmentFault as error:
@@ -158,7 +155,7 @@ class Program:
         try:
             yield trial
         finally:
-            self.end_soon(_left(opened), asyncio.get_running_loop().time() - began)
+            self._endings[loop.create_task(_left(opened))] = loop.time() - began
 
     def mark(self) -> "Mark":
         """What is known now, to go back to."""
@@ -316,6 +313,7 @@ class Trial:
 
 
 async def _left(opened: contextlib.AbstractAsyncContextManager[SandboxSession]) -> None:
+    """Close a session, while the next one is opened already."""
     await opened.__aexit__(None, None, None)
 
 

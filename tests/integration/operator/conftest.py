@@ -130,9 +130,9 @@ class Stage:
             return await answer.text()
 
     @asynccontextmanager
-    async def operator(self) -> AsyncIterator[asyncio.subprocess.Process]:
+    async def operator(self, http_port: int | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
         """The operator, started and at the end stopped with SIGTERM."""
-        process = await self.start_operator()
+        process = await self.start_operator(http_port)
         try:
             yield process
         finally:

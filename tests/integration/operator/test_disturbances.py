@@ -7,7 +7,7 @@ from functools import partial
 
 from tests.integration.operator.chaos import through
 from tests.integration.operator.conftest import LEASE, Stage, condition
-from tests.integration.operator.test_run_life import complete
+from tests.integration.operator.test_run_life import complete, reached
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.ports import free_port
 from tests.support.schedules import WatchFault, WatchTrouble, draw
@@ -41,17 +41,12 @@ async def test_second_operator_waits_for_the_lease_and_takes_it_when_it_is_given
     async with stage.operator() as first:
         await stage.create_run(rollouts=1)
         await stage.until("somebody leads", lambda run: run.get("status"))
-        port = free_port()
-        second = await stage.start_operator(http_port=port)
-        try:
+        async with stage.operator(free_port()) as second:
             assert (await lease_holder(stage)).endswith(f"-{first.pid}")
             first.send_signal(signal.SIGTERM)
             await first.wait()
             await stage.until("completion", complete)
             assert (await lease_holder(stage)).endswith(f"-{second.pid}")
-        finally:
-            second.send_signal(signal.SIGTERM)
-            await second.wait()
 
 
 async def test_leader_that_was_frozen_does_no_harm_when_it_wakes_beside_its_successor(stage: Stage) -> None:
@@ -60,8 +55,7 @@ async def test_leader_that_was_frozen_does_no_harm_when_it_wakes_beside_its_succ
     async with stage.operator() as first:
         await stage.create_run(rollouts=4)
         await stage.until("somebody leads", lambda run: run.get("status"))
-        second = await stage.start_operator(http_port=free_port())
-        try:
+        async with stage.operator(free_port()) as second:
             for asleep, awake in ((first, second), (second, first)):
                 world.hold_play = True
                 found = await stage.until("a worker", lambda run: run if playing(run) and at_work(stage) else None)
@@ -71,21 +65,12 @@ async def test_leader_that_was_frozen_does_no_harm_when_it_wakes_beside_its_succ
                 assert (await lease_holder(stage)).endswith(f"-{awake.pid}")
                 asleep.send_signal(signal.SIGCONT)
             await stage.until("completion", complete)
-        finally:
-            first.send_signal(signal.SIGCONT)
-            second.send_signal(signal.SIGCONT)
-            second.send_signal(signal.SIGTERM)
-            await second.wait()
         assert world.played == [0, 1, 2, 3], "nothing is done twice"
         assert len(await stage.items(Kind.ROLLOUT)) == 4
 
 
 def at_work(stage: Stage) -> bool:
     return bool(stage.cluster.of_role("worker"))
-
-
-def reached(rollout: int, run: Object) -> Object | None:
-    return run if run.get("status", {}).get("rollout", 0) >= rollout else None
 
 
 async def lease_holder(stage: Stage) -> str:

@@ -18,6 +18,10 @@ def complete(run: Object) -> bool:
     return condition(run, "Complete")[0] == "True"
 
 
+def reached(rollout: int, run: Object) -> Object | None:
+    return run if run.get("status", {}).get("rollout", 0) >= rollout else None
+
+
 def writes(metrics: str) -> int:
     """Writes that the operator counted, Lease renewals excluded."""
     pattern = r'spade_api_requests_total\{code="[^"]*",resource="(\w+)",verb="(\w+)"\} ([0-9.]+)'

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.operator.conftest import Stage
-from tests.integration.operator.test_run_life import complete
+from tests.integration.operator.test_run_life import complete, reached
 from tests.support.api_server import ApiServer
 from tests.support.controllers import running_controllers
 
@@ -107,10 +107,6 @@ async def test_many_rollouts_cost_the_same_each_and_leave_nothing(
     left = {name for name in everything(stage) - before if re.split(r"[./]", name)[0] not in KEPT}
     assert left == set()
     assert Counter(stage.cluster.world.played) == dict.fromkeys(range(rollouts), runs), "each was played once"
-
-
-def reached(rollout: int, run: Object) -> Object | None:
-    return run if run.get("status", {}).get("rollout", 0) >= rollout else None
 
 
 def flat(looks: Sequence[Look], runs: int) -> None:

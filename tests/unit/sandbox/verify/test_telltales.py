@@ -24,6 +24,7 @@ def program(*outcomes: Outcome, moves: tuple[Move, ...], opening: str = "A lock.
             for look, code in zip(found.looks, CODES, strict=True)
         },
         early=False,
+        outcomes=(),
     )
     found.episodes = [Episode(found.seeds[0], opening, list(moves), list(outcomes))]
     return found
