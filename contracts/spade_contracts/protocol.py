@@ -1,9 +1,9 @@
 """The session protocol between trusted workers and sandbox pods (design §7).
 
 One WebSocket per worker and pod; each text message is one JSON object. Requests carry an `id` chosen by the client;
-answers repeat it and may come in any order (requests of different sessions are pipelined, those of one session run in
-order). The first request of a connection is `hello`. A session lives as long as its connection. A message is one
-unfragmented text frame.
+answers repeat it and may come in any order. Requests may be sent before others are answered; those of one session run
+in the order in which they were sent, and those behind a fault of its program are answered with it. The first request of
+a connection is `hello`. A session lives as long as its connection. A message is one unfragmented text frame.
 
 Whatever a sandbox sends is untrusted: clients validate every answer with these models and treat a misfit as a fault
 of the pod. Every string, list and map has a maximum, and every number a range.

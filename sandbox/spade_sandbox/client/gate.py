@@ -1,4 +1,4 @@
-"""Back-pressure of one link: a bound on what is sent and not answered. Who waits is let in by order of arrival."""
+"""Back-pressure of one link: a bound on what is sent and not answered. All go in by order of arrival."""
 
 import asyncio
 from collections import deque
@@ -15,10 +15,12 @@ class Gate:
         self._bytes_left = size_bytes
         self._inside = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._entering = 0
+        """Let in, but not awake yet: who comes now must not overtake them."""
 
     def enter_now(self, size_bytes: int) -> bool:
         """Take room if there is some and nobody waits; then `leave` must follow. Whether it was taken."""
-        if self._waiting or not self._fits(size_bytes):
+        if self._waiting or self._entering or not self._fits(size_bytes):
             return False
         self._take(size_bytes)
         return True
@@ -33,10 +35,13 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
+                self._entering -= 1
                 self.leave(size_bytes)  # let in and cancelled in the same instant
             else:
                 self._let_in()  # it may have held up smaller ones behind it
             raise
+        self._entering -= 1
+        self._let_in()
 
     def leave(self, size_bytes: int) -> None:
         """Give the room back."""
@@ -60,5 +65,6 @@ class Gate:
                 if not self._fits(size_bytes):
                     return
                 self._take(size_bytes)
+                self._entering += 1
                 turn.set_result(None)
             self._waiting.popleft()

@@ -90,7 +90,11 @@ class Inspection:
 
 
 class SandboxSession:
-    """Made by SandboxPool.session. Operations run one at a time; after an error the session is over."""
+    """Made by SandboxPool.session. Operations run one at a time, in the order in which they were begun.
+
+    They may be begun before others are done: what does not depend on the answers takes half the time. After an error
+    the session is over, and all that was begun raises it.
+    """
 
     def __init__(
         self, link: PodLink, number: int, limits: SandboxLimits, stats: PoolStats, domain: Domain = Domain.GAMES
@@ -204,6 +208,9 @@ class SandboxSession:
         return result
 
     def _fail(self, error: EnvironmentFault | SandboxLost) -> EnvironmentFault | SandboxLost:
+        """What to raise: the first error, which is counted; the others are only its echo."""
+        if self._over is not None:
+            return self._over
         self._over = self.error = error
         self._stats.count(outcome_of(error))
         return error

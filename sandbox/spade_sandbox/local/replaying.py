@@ -1,5 +1,6 @@
 """Evidence done again: each session of a verdict in a fresh cell, each answer beside the recorded one."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -50,10 +51,9 @@ async def _replay(trace: Trace, source: str, pool: SandboxPool, limits: SandboxL
             if opening is not None:
                 yield Replayed(opening, _LOADED)
             over = False
-            for exchange in rest:
-                now = NOT_REACHED if over else await perform(session, exchange)
+            for exchange, now in zip(rest, await asyncio.gather(*(perform(session, one) for one in rest)), strict=True):
+                yield Replayed(exchange, NOT_REACHED if over else now)
                 over = over or now.startswith(_FAULT)
-                yield Replayed(exchange, now)
     except EnvironmentFault as error:
         yield Replayed(opening or Exchange(op=Operation.OPEN, answer=_LOADED), fault_text(error))
         for exchange in rest:

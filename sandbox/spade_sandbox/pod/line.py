@@ -6,6 +6,7 @@ call, and those are what a step costs in gVisor.
 
 import asyncio
 import socket
+from collections import deque
 from collections.abc import Callable
 
 from spade_sandbox.pod.frames import CHUNK_BYTES, FrameTooLong, framed, take_frame, whole_frame
@@ -15,7 +16,10 @@ Heard = bytes | FrameTooLong | None
 
 
 class Line:
-    """One question at a time; what a cell says unasked waits for the next one, and is no answer to it."""
+    """Questions are answered in their order; what a cell says unasked waits for the next one, and is no answer to it.
+
+    Those that are asked while one is open go out together, at the loop's next turn.
+    """
 
     def __init__(self, ours: socket.socket) -> None:
         ours.setblocking(False)
@@ -23,34 +27,42 @@ class Line:
         self._loop = asyncio.get_running_loop()
         self._held = bytearray()
         self._unsent = bytearray()
-        self._limit_bytes = 0
-        self._heard: Callable[[Heard], None] | None = None
+        self._later: list[bytes] = []
+        """Frames for the loop's next turn."""
+        self._open: deque[tuple[int, Callable[[Heard], None]]] = deque()
+        """Longest answer, and what hears it."""
         self._reads = False
         self._is_over = False
         self._listen()
 
     def ask(self, payload: bytes, limit_bytes: int, heard: Callable[[Heard], None]) -> None:
         """Send a frame, and call `heard` once with what comes back, never before this returns."""
-        self._heard, self._limit_bytes = heard, limit_bytes
-        self._send(framed(payload))
+        self._open.append((limit_bytes, heard))
+        if len(self._open) == 1:
+            self._send(framed(payload))
+        else:
+            self._later.append(framed(payload))
+            if len(self._later) == 1:
+                self._loop.call_soon(self._send_later)
         if self._held or self._is_over:
             self._loop.call_soon(self._look)
         self._listen()
 
     def forget(self) -> None:
-        """The open question is given up; nothing more is heard."""
-        self._heard = None
+        """All open questions are given up; nothing more is heard."""
+        self._open.clear()
 
     def close(self) -> None:
-        """An open question hears that the cell has closed. Closing twice is no error."""
-        heard, self._heard, self._is_over = self._heard, None, True
+        """The first open question hears that the cell has closed, the others nothing. Closing twice is no error."""
+        opened, self._open, self._is_over = self._open, deque(), True
         self._unsent.clear()
+        self._later.clear()
         if self._socket.fileno() >= 0:
             self._deafen()
             self._loop.remove_writer(self._socket.fileno())
             self._socket.close()
-        if heard is not None:
-            heard(None)
+        if opened:
+            opened[0][1](None)
 
     def _listen(self) -> None:
         if not self._reads and not self._is_over:
@@ -69,34 +81,40 @@ class Line:
             return
         except OSError:
             part = b""
-        if self._heard is not None and not self._held and not self._unsent:
-            whole = whole_frame(part, self._limit_bytes)
+        if self._open and not self._held and self._has_read_first:
+            whole = whole_frame(part, self._open[0][0])
             if whole is not None:
-                heard, self._heard = self._heard, None
-                heard(whole)
+                self._open.popleft()[1](whole)
                 return
         if part:
             self._held += part
         else:
             self._is_over = True
             self._deafen()
-        if self._heard is not None:
-            self._look()
-        elif len(self._held) > CHUNK_BYTES:
+        self._look()
+        if not self._open and len(self._held) > CHUNK_BYTES:
             self._deafen()  # talks unasked: it is read on with the next question
 
+    @property
+    def _has_read_first(self) -> bool:
+        """Whether the cell can have read the first open question."""
+        return len(self._open) > len(self._later) + bool(self._unsent)
+
     def _look(self) -> None:
-        if self._heard is None:
-            return
-        try:
-            said: Heard = take_frame(self._held, self._limit_bytes)
-            if said is not None and self._unsent:
-                said = b""  # it cannot have read the question
-        except FrameTooLong as error:
-            said = error
-        if said is not None or self._is_over:
-            heard, self._heard = self._heard, None
-            heard(said)
+        while self._open:
+            try:
+                said: Heard = take_frame(self._held, self._open[0][0])
+                if said is not None and not self._has_read_first:
+                    said = b""
+            except FrameTooLong as error:
+                said = error
+            if said is None and not self._is_over:
+                return
+            self._open.popleft()[1](said)
+
+    def _send_later(self) -> None:
+        later, self._later = b"".join(self._later), []
+        self._send(later)
 
     def _send(self, data: bytes) -> None:
         """Send what the socket takes now and the rest when it can; a dead cell shows when its answer is awaited."""

@@ -30,6 +30,8 @@ from spade_sandbox.pod.supervisor import Cell, CellBounds
 
 MAX_SOURCES_CHARACTERS = 32 * 2**20
 """Sources kept; the least recently used go first, and clients upload them again."""
+ORDERS_AHEAD = 16
+"""Operations of one session that its cell is told before it has done the first."""
 
 
 class Sources:
@@ -73,21 +75,29 @@ class Session:
     """The fault that ended it; it answers every later operation."""
     _waiting: deque[SessionRequest] = field(default_factory=deque)
     """Operations of a session run one after the other, in the order of their arrival; the first one is under way."""
+    _asked: int = 0
+    """How many of them the cell has been told, which are the first."""
+    _is_ending: bool = False
 
     def do(self, request: SessionRequest) -> None:
         """Run one operation and answer it. A fault of the program ends the session and its cell."""
         self._waiting.append(request)
-        if len(self._waiting) == 1:
-            self._go_on()
+        self._go_on()
 
     def _go_on(self) -> None:
-        """Begin the first operation that waits. What the cell need not be asked is answered in passing."""
-        while self._waiting:
-            request = self._waiting[0]
+        """Tell the cell some operations ahead: then it need not be woken for each.
+
+        What the cell need not be asked is answered when its turn has come.
+        """
+        while self._asked < min(len(self._waiting), ORDERS_AHEAD) and not self._is_ending:
+            request = self._waiting[self._asked]
             refusal = self._refusal(request)
             if refusal is None:
+                self._asked += 1
                 deadline = self.limits.load_seconds if isinstance(request, Reset) else self.limits.step_seconds
                 self.cell.ask_soon(_order(request), deadline, self._heard)
+                continue
+            if self._asked:
                 return
             try:
                 self.answered(self, to_json(refusal))
@@ -107,13 +117,16 @@ class Session:
 
     def _heard(self, answer: Answer | None) -> None:
         if answer is None:
+            self._is_ending = True
             self.background(self._end())
         else:
+            self._asked -= 1
             self._finish(result_text(self._waiting[0].id, answer.ok))
 
     async def _end(self) -> None:
         error = await self.cell.bury()
         self.ended = Fault(kind=error.kind, message=str(error)[:MAX_ERROR_CHARACTERS], limit=error.limit)
+        self._asked, self._is_ending = 0, False
         self._finish(to_json(Answer(id=self._waiting[0].id, error=self.ended)))
 
     def _finish(self, answer: bytes) -> None:

@@ -1,12 +1,13 @@
 """The server's side of one cell: ask it with a deadline, kill it, and say how it ended.
 
 Everything that a cell sends is read like a stranger's word: limited in size, validated by the protocol's models, and
-matched to the one question that is open. Any misfit kills the cell.
+matched to the first question that is open. Any misfit kills the cell.
 """
 
 import asyncio
 import json
 import signal
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,17 @@ class CellBounds:
         return min(MAX_MESSAGE_BYTES, INFO_BYTES + MAX_ESCAPED_BYTES * self.text_characters)
 
 
+@dataclass(frozen=True)
+class Question:
+    """One that has been asked and not answered."""
+
+    number: int
+    operation: str
+    deadline_seconds: float
+    """From when the one before it is answered."""
+    heard: Callable[[Heard], None]
+
+
 @dataclass(eq=False)
 class Cell:
     """One cell, from the pod's side."""
@@ -105,8 +117,8 @@ class Cell:
     """Why we killed it, if we did."""
     ending_seconds: float = ENDING_SECONDS
     questions: int = field(default=0)
-    _question: "tuple[str, float, Callable[[Heard], None]] | None" = None
-    """The open one: its operation, its deadline in seconds, and what hears the answer."""
+    _open: deque[Question] = field(default_factory=deque)
+    """In the order in which the cell works on them."""
 
     async def try_walls(self, order: dict[str, Any], deadline_seconds: float) -> dict[str, str]:
         """Findings by wall (trials.py). Raises CellFault, after which the cell is dead."""
@@ -140,11 +152,22 @@ class Cell:
     def ask_soon(
         self, order: dict[str, Any], deadline_seconds: float, answered: Callable[[Answer | None], None]
     ) -> None:
-        """Send one order and call `answered` with its validated answer, or with None: then `bury` says what it was."""
+        """Send one order and call `answered` with its validated answer, or with None: then `bury` says what it was.
+
+        Orders may be sent ahead of the answers to others. After a None nothing more is answered.
+        """
         assert self.bounds is not None
         operation = order["op"]
         limit_bytes = self.bounds.answer_bytes(operation)
-        self._exchange(order, deadline_seconds, limit_bytes, lambda said: answered(self._judged(said, operation)))
+        number = self.questions + 1
+
+        def heard(said: Heard) -> None:
+            answer = self._judged(said, number, operation)
+            if answer is None:
+                self._forget_questions()
+            answered(answer)
+
+        self._exchange(order, deadline_seconds, limit_bytes, heard)
 
     async def bury(self) -> CellFault:
         """Wait until a cell that failed is gone, and say why it did. Raises PodBroken if it stays."""
@@ -184,32 +207,40 @@ class Cell:
         Anything else than a frame means that the cell is being killed, and `killed_for` says why, if it was us.
         """
         self.questions += 1
-        self._question = order["op"], deadline_seconds, heard
-        self.deadlines.set(self, deadline_seconds, self._late)
+        self._open.append(Question(self.questions, order["op"], deadline_seconds, heard))
+        if len(self._open) == 1:
+            self.deadlines.set(self, deadline_seconds, self._late)
         self.line.ask(_ENCODE({"id": self.questions, **order}), limit_bytes, self._end)
 
     def _end(self, said: Heard) -> None:
-        assert self._question is not None
-        self.deadlines.clear(self)
-        (operation, _, heard), self._question = self._question, None
+        question = self._open.popleft()
+        if self._open:
+            self.deadlines.set(self, self._open[0].deadline_seconds, self._late)
+        else:
+            self.deadlines.clear(self)
         if isinstance(said, FrameTooLong):
-            long = f"{operation} answered with {said}"
+            long = f"{question.operation} answered with {said}"
             self._condemn(CellFault(FaultKind.INVALID_RETURN, long, Limit.OBSERVATION))
-        heard(said)
+        question.heard(said)
 
     def _late(self) -> None:
-        assert self._question is not None
-        self.line.forget()
-        (operation, seconds, heard), self._question = self._question, None
-        self._condemn(CellFault(FaultKind.TIMEOUT, f"{operation} took longer than {seconds} s", Limit.WALL))
-        heard(None)
+        late = self._open[0]
+        self._forget_questions()
+        message = f"{late.operation} took longer than {late.deadline_seconds} s"
+        self._condemn(CellFault(FaultKind.TIMEOUT, message, Limit.WALL))
+        late.heard(None)
 
-    def _judged(self, said: Heard, operation: str) -> Answer | None:
+    def _forget_questions(self) -> None:
+        self._open.clear()
+        self.line.forget()
+        self.deadlines.clear(self)
+
+    def _judged(self, said: Heard, number: int, operation: str) -> Answer | None:
         """The answer, if it is one; None once the cell is condemned or has ended."""
         assert self.bounds is not None
         if not isinstance(said, bytes):
             return None
-        answer = _valid(said, self.questions, operation)
+        answer = _valid(said, number, operation)
         if answer is None:
             self._condemn(CellFault(FaultKind.CRASH, "the program broke its own process: no valid answer"))
         elif answer.error is not None:

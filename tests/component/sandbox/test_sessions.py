@@ -48,6 +48,38 @@ async def test_order_of_a_set_is_fixed_and_another_one_can_be_asked_for(pool: Sa
     assert await play(pool, source, other_hash_seed=True) == other
 
 
+async def test_operations_begun_together_are_those_begun_one_after_the_other(pool: SandboxPool) -> None:
+    actions = [rf"\boxed{{{number}}}" for number in range(40)]
+    for path in sorted((PROGRAMS / "good").glob("*.py")):
+        async with pool.session(path.read_text(), LIMITS, max_turns=100, wait_seconds=60) as session:
+            one_by_one = [await session.reset(7), *[await session.step(action) for action in actions]]
+            one_by_one += [await session.inspect(), await session.reset(8)]
+            together = await asyncio.gather(
+                session.reset(7), *map(session.step, actions), session.inspect(), session.reset(8)
+            )
+        assert list(together) == one_by_one
+
+
+async def test_fault_in_the_midst_of_operations_begun_together_ends_those_behind_it(pool: SandboxPool) -> None:
+    bad = stepping("if self.turns == 3:\n    return action.no_such_thing\nself.seen = self.turns")
+    async with pool.session(bad, LIMITS, max_turns=100, wait_seconds=60) as session:
+        await session.reset(1)
+        ended = await asyncio.gather(*(session.step("x") for _ in range(40)), return_exceptions=True)
+    assert [getattr(result, "observation", None) for result in ended[:2]] == ["turn 1", "turn 2"]
+    assert {str(error) for error in ended[2:]} == {str(ended[2])}
+    assert "no_such_thing" in str(ended[2])
+
+
+async def test_each_of_operations_begun_together_has_its_own_time(pool: SandboxPool) -> None:
+    """All of them take longer than one may."""
+    slow = stepping("import time\ntime.sleep(0.4)")
+    limits = LIMITS.model_copy(update={"step_seconds": 3.0})
+    async with pool.session(slow, limits, max_turns=100, wait_seconds=60) as session:
+        await session.reset(1)
+        steps = await asyncio.gather(*(session.step("x") for _ in range(12)))
+    assert [step.observation for step in steps] == [f"turn {number}" for number in range(1, 13)]
+
+
 async def test_many_sessions_wait_for_room_and_all_are_served(pool: SandboxPool, pod: RunningPod) -> None:
     capacity = pod.status().capacity
     episodes = await asyncio.gather(*(play(pool, GOOD, steps=2) for _ in range(2 * capacity)))

@@ -69,6 +69,46 @@ def test_frames_arrive_whole_and_in_order_however_they_are_cut(payloads: list[by
     assert asyncio.run(_said_in_pieces(payloads, pieces)) == payloads
 
 
+async def _said_to_questions_asked_ahead(payloads: Sequence[bytes], pieces: Sequence[int]) -> list[Heard]:
+    async with line() as (held, theirs):
+        answers = asyncio.gather(*(heard(held, payload) for payload in payloads))
+        await asyncio.sleep(0)
+        questions = b"".join(framed(payload) for payload in payloads)
+        assert await asyncio.to_thread(theirs.recv, len(questions), socket.MSG_WAITALL) == questions
+        said = questions
+        for size in pieces:
+            theirs.send(said[:size])
+            said = said[size:]
+            await asyncio.sleep(0)
+        theirs.sendall(said)
+        return await answers
+
+
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=6), PIECES)
+def test_questions_asked_ahead_are_answered_in_order_however_answers_are_cut(
+    payloads: list[bytes], pieces: list[int]
+) -> None:
+    assert asyncio.run(_said_to_questions_asked_ahead(payloads, pieces)) == payloads
+
+
+async def test_question_asked_ahead_hears_no_answer_from_before_it_was_sent() -> None:
+    async with line() as (held, theirs):
+        answers = asyncio.gather(*(heard(held, b"x" * 3_000_000) for _ in range(3)))
+        await asyncio.sleep(0)
+        theirs.sendall(framed(b"1") + framed(b"2") + framed(b"3"))
+        assert (await answers)[-1] == b"", "it lies unsent behind the others"
+
+
+async def test_of_questions_asked_ahead_only_the_first_hears_that_we_close() -> None:
+    async with line() as (held, _):
+        answers: list[Heard] = []
+        for _ in range(3):
+            held.ask(b"?", LIMIT_BYTES, answers.append)
+        held.close()
+        await asyncio.sleep(0.05)
+        assert answers == [None]
+
+
 async def test_frame_too_long_is_told_from_its_head() -> None:
     async with line() as (held, theirs):
         theirs.sendall(struct.pack(">I", LIMIT_BYTES + 1))

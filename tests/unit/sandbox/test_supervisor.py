@@ -148,6 +148,36 @@ async def test_answer_after_the_deadline_is_a_timeout() -> None:
     assert (error.value.kind, error.value.limit) == (FaultKind.TIMEOUT, Limit.WALL)
 
 
+async def test_deadline_of_an_order_sent_ahead_counts_from_the_answer_before_it() -> None:
+    async with cell() as (held, theirs, _):
+        late = asyncio.ensure_future(held.ask(STEP, 60.0))
+        await asyncio.sleep(0)
+        ahead = asyncio.ensure_future(held.ask(STEP, 0.3))
+        await asyncio.sleep(1)
+        assert not ahead.done(), "its own work has not begun"
+        theirs.sendall(words(1, ok=RESULT))
+        assert (await late).id == 1
+        with pytest.raises(CellFault, match=r"0\.3 s"):
+            await ahead
+
+
+async def test_after_a_fault_nothing_is_answered_that_was_sent_ahead() -> None:
+    async with cell() as (held, theirs, _):
+        answers: list[object] = []
+        for _ in range(3):
+            held.ask_soon(STEP, 20.0, answers.append)
+        theirs.sendall(words(1, ok=RESULT) + words(2, error={"kind": "crash", "message": "no"}) + words(3, ok=RESULT))
+        assert str(await _death(held)) == "no"
+        assert len(answers) == 2
+        assert answers[-1] is None
+
+
+async def _death(held: Cell) -> CellFault:
+    async with asyncio.timeout(20):
+        await asyncio.shield(held.ended)
+    return await held.bury()
+
+
 async def test_too_much_output_ends_the_program_whatever_it_answers() -> None:
     async with cell(bounds=None) as (held, theirs, output):
         theirs.sendall(words(built=True))

@@ -72,6 +72,17 @@ async def test_room_that_was_given_and_not_wanted_any_more_goes_to_the_next() ->
     assert inside == [0, 2]
 
 
+async def test_who_comes_while_one_that_waited_is_being_let_in_goes_behind_it() -> None:
+    gate = Gate(2, 100)
+    inside, _ = await entering(gate, [1, 1, 1])
+    gate.leave(1)
+    gate.leave(1)
+    assert not gate.enter_now(1), "there is room, but the third has not gone in yet"
+    await asyncio.sleep(0.1)
+    assert inside == [0, 1, 2]
+    assert gate.enter_now(1)
+
+
 class Counting:
     """A pod that answers steps only when it is told to, and counts what lies unanswered."""
 

@@ -1,11 +1,14 @@
 """What a pool counts agrees with what happened to its sessions, and every outcome has its word."""
 
+import asyncio
+
 import pytest
 from tests.support.fake_pods import FakePods, Said, lying, refusal
 
 from spade_contracts.config.sandbox import SandboxLimits
 from spade_contracts.errors import SpadeError
 from spade_sandbox.client import OUTCOMES
+from spade_sandbox.client.errors import ProgramCrash
 
 pytestmark = pytest.mark.looptime
 
@@ -44,6 +47,15 @@ async def test_operations_are_counted_by_their_outcome() -> None:
             with pytest.raises(SpadeError):
                 await session.solution()
         assert pool.stats.operations == {"ok": 3, "crash": 1}
+
+
+async def test_what_was_begun_behind_an_error_raises_it_too_and_is_not_counted() -> None:
+    async with FakePods(lying("step", refusal("crash"))) as pods, pods.pool() as pool:
+        async with pool.session("source", LIMITS, max_turns=5) as session:
+            ended = await asyncio.gather(*(session.step("x") for _ in range(4)), return_exceptions=True)
+            assert {type(error) for error in ended} == {ProgramCrash}
+            assert len(set(map(id, ended))) == 1
+        assert pool.stats.operations == {"ok": 1, "crash": 1}
 
 
 async def test_error_of_the_caller_is_no_outcome_of_the_session() -> None:
