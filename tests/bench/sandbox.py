@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -166,60 +167,66 @@ async def steps(places: Sequence[Place]) -> list[Figure]:
     """Steps of trivial programs, and in the same place bare sockets that send back what they read."""
     figures = []
     for at in places:
-        rates, per_core, pipelined, thrifty = [], [], [], []
-        bare, bare_many, relayed, relayed_alone, alone = [], [], [], [], []
-        with serving("echo", at.pod.within) as port, serving("relay", at.pod.within) as relay_port:
+        seen: dict[str, list[float]] = defaultdict(list)
+        with serving("echo", at.pod.within) as echo_port, serving("relay", at.pod.within) as relay_port:
             async with sessions(at.pool, LIVE) as live:
                 for _ in range(ROUNDS):
-                    rate, thrift = await stepping_rate(at, live)
-                    rates.append(rate)
-                    per_core.append(thrift)
-                    rate, thrift = await stepping_rate(at, live[:PIPELINED], AHEAD)
-                    pipelined.append(rate)
-                    thrifty.append(thrift)
-                    bare.append(await echo.round_trips(port, 1, STEP_SECONDS / 2))
-                    bare_many.append(await echo.round_trips(port, LIVE, STEP_SECONDS / 2))
-                    relayed.append(await relay.round_trips(relay_port, LIVE, STEP_SECONDS / 2))
-                    relayed_alone.append(await relay.round_trips(relay_port, 1, STEP_SECONDS / 2))
-                    for _ in range(500):
-                        began = time.perf_counter()
-                        await live[0].step("x")
-                        alone.append(time.perf_counter() - began)
-        rate, echoed = statistics.median(rates), statistics.median(bare)
-        overhead = percentile(alone, 0.5) * 1000 - 1000 / echoed
-        share, thrift = 100 * rate / echoed, statistics.median(per_core)
-        ahead = f"pipelined steps, {AHEAD} at once for each of {PIPELINED} programs"
-        piped, piped_thrift = statistics.median(pipelined), statistics.median(thrifty)
-        bound = at.name == GVISOR
-        figures += [
-            measured(at.figure(f"steps of {LIVE} programs, one at a time for each"), rate, "steps/s"),
-            measured(at.figure(ahead), piped, "steps/s"),
-            measured(at.figure("bare socket echo, one connection"), echoed, "round trips/s"),
-            measured(at.figure(f"bare socket echo, {LIVE} connections"), statistics.median(bare_many), "round trips/s"),
-            measured(at.figure(f"bare relay to {LIVE} processes at once"), statistics.median(relayed), "round trips/s"),
-            measured(at.figure("bare relay as share of the bare echo"), 100 * statistics.median(relayed) / echoed, "%"),
-            measured(
-                at.figure("bare relay to one process, beyond a bare round trip"),
-                1000 / statistics.median(relayed_alone) - 1000 / echoed,
-                "ms",
-            ),
-            _bounded(
-                at_least, bound, at.figure("pipelined steps as share of the bare echo"), 100 * piped / echoed, "%", 40
-            ),
-            measured(at.figure("one at a time, as share of the bare echo"), share, "%"),
-            _bounded(
-                at_least,
-                bound,
-                at.figure("pipelined steps per second of processor time, client and pod"),
-                piped_thrift,
-                "steps",
-                2000,
-            ),
-            _bounded(at_least, bound, at.figure("one at a time, per second of processor time"), thrift, "steps", 2000),
-            measured(at.figure("one step alone, p50"), percentile(alone, 0.5) * 1000, "ms"),
-            _bounded(at_most, bound, at.figure("one step alone beyond a bare round trip, p50"), overhead, "ms", 0.3),
-        ]
+                    await _at_once(at, live, seen)
+                    for name, count in (("echo", 1), ("echoes", LIVE)):
+                        seen[name].append(await echo.round_trips(echo_port, count, STEP_SECONDS / 2))
+                    for name, count in (("relays", LIVE), ("relay", 1)):
+                        seen[name].append(await relay.round_trips(relay_port, count, STEP_SECONDS / 2))
+                    await _one(live[0], seen)
+        figures += _step_figures(at, {name: statistics.median(values) for name, values in seen.items()})
     return figures
+
+
+async def _at_once(at: Place, live: Sequence[SandboxSession], seen: dict[str, list[float]]) -> None:
+    """One round of many programs: steps per second, of all of them and of processor time."""
+    for name, stepped, ahead in (("single", live, 1), ("pipelined", live[:PIPELINED], AHEAD)):
+        rate, thrift = await stepping_rate(at, stepped, ahead)
+        seen[name].append(rate)
+        seen[f"{name} thrift"].append(thrift)
+
+
+async def _one(session: SandboxSession, seen: dict[str, list[float]]) -> None:
+    """One round of a program alone: ms a step."""
+    for name, batch in (("alone", 1), ("batched", AHEAD)):
+        for _ in range(500):
+            began = time.perf_counter()
+            await asyncio.gather(*(session.step("x") for _ in range(batch)))
+            seen[name].append((time.perf_counter() - began) * 1000 / batch)
+
+
+def _step_figures(at: Place, seen: dict[str, float]) -> list[Figure]:
+    bound = at.name == GVISOR
+    echoed = seen["echo"]
+    round_trip_ms = 1000 / echoed
+
+    def figure(what: str, value: float, unit: str) -> Figure:
+        return measured(at.figure(what), value, unit)
+
+    def least(what: str, value: float, unit: str, limit: float) -> Figure:
+        return _bounded(at_least, bound, at.figure(what), value, unit, limit)
+
+    return [
+        figure(f"pipelined steps, {AHEAD} under way for each of {PIPELINED} programs", seen["pipelined"], "steps/s"),
+        figure(f"steps of {LIVE} programs, one under way for each", seen["single"], "steps/s"),
+        figure("bare socket echo, one connection", echoed, "round trips/s"),
+        figure(f"bare socket echo, {LIVE} connections", seen["echoes"], "round trips/s"),
+        figure(f"bare relay to {LIVE} processes at once", seen["relays"], "round trips/s"),
+        least("pipelined steps as share of the bare echo", 100 * seen["pipelined"] / echoed, "%", 40),
+        figure("one under way for each, as share of the bare echo", 100 * seen["single"] / echoed, "%"),
+        figure("bare relay as share of the bare echo", 100 * seen["relays"] / echoed, "%"),
+        least("pipelined steps per second of processor time, client and pod", seen["pipelined thrift"], "steps", 2000),
+        least("one under way for each, per second of processor time", seen["single thrift"], "steps", 2000),
+        _bounded(
+            at_most, bound, at.figure(f"a step in a batch of {AHEAD} of one program, p50"), seen["batched"], "ms", 0.3
+        ),
+        figure("one step alone, p50", seen["alone"], "ms"),
+        figure("one step alone beyond a bare round trip, p50", seen["alone"] - round_trip_ms, "ms"),
+        figure("bare relay to one process, beyond a bare round trip", 1000 / seen["relay"] - round_trip_ms, "ms"),
+    ]
 
 
 def _bounded(
