@@ -38,10 +38,10 @@ OPENS = 200
 PACE_SECONDS = 0.2
 """Between two opens; spares are forked meanwhile. The sustained rate is measured without a pause."""
 SUSTAINED_SECONDS = 15.0
-STEP_SECONDS = 8.0
-PIPELINED, AHEAD = 16, 8
-"""Programs that are stepped, and steps of each that are under way at once."""
-ROUNDS = 3
+STEP_SECONDS = 5.0
+PIPELINED, AHEAD = 16, 16
+"""Programs that are stepped, and steps of each that are under way: together what one connection takes."""
+ROUNDS = 5
 LEAK_SESSIONS = 1_000
 LEAK_AT_ONCE = 8
 LIMITS = SandboxLimits(cpu_seconds=3600, step_seconds=60.0)
@@ -240,7 +240,7 @@ async def work(places: Sequence[Place]) -> list[Figure]:
     taken: dict[str, list[float]] = {at.name: [] for at in places}
     async with contextlib.AsyncExitStack() as stack:
         live = [(await stack.enter_async_context(sessions(at.pool, 1, WORK)))[0] for at in places]
-        for _ in range(ROUNDS * 3):
+        for _ in range(ROUNDS * 2):
             for at, session in zip(places, live, strict=True):
                 began = time.perf_counter()
                 await session.step("x")
