@@ -37,6 +37,8 @@ from spade_sandbox.client.stats import OK, PoolStats, outcome_of
 GRACE_SECONDS = 20.0
 """What an answer may take beyond the program's own limit: the pod kills at the limit and then still has to answer."""
 CLOSE_SECONDS = 15.0
+MAX_UNDER_WAY = 16
+"""Operations of one session that the pod is sent before it has answered the first: as many as it looks ahead."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class SandboxSession:
     """Made by SandboxPool.session. Operations run one at a time, in the order in which they were begun.
 
     They may be begun before others are done: what does not depend on the answers takes half the time. After an error
-    the session is over, and all that was begun raises it.
+    the session is over, and what was begun behind it raises it; after a cancellation nothing more can be begun.
     """
 
     def __init__(
@@ -107,6 +109,9 @@ class SandboxSession:
         self._over: EnvironmentFault | SandboxLost | None = None
         """What every later operation raises."""
         self._closed = False
+        self._room = asyncio.Semaphore(MAX_UNDER_WAY)
+        self._seconds_under_way = 0.0
+        """What the operations under way may take together; they are done one after the other."""
         self.error: EnvironmentFault | SandboxLost | None = None
         """What ended the session against our will; None if nothing did."""
         self.cpu_seconds = 0.0
@@ -193,10 +198,15 @@ class SandboxSession:
             self.error = self._link.give_up(f"refused to close a session ({error})")
 
     async def _do(self, make: Callable[[int], Request], expected: type[ResultT], limit_seconds: float) -> ResultT:
-        if self._over is not None:
-            raise self._over
         try:
-            result = await self._link.request(make, expected, limit_seconds + GRACE_SECONDS)
+            async with self._room:
+                if self._over is not None:
+                    raise self._over
+                self._seconds_under_way += limit_seconds
+                try:
+                    result = await self._link.request(make, expected, self._seconds_under_way + GRACE_SECONDS)
+                finally:
+                    self._seconds_under_way -= limit_seconds
         except (EnvironmentFault, SandboxLost) as error:
             raise self._fail(error) from None
         except Refused as error:

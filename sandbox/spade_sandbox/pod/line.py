@@ -16,7 +16,7 @@ Heard = bytes | FrameTooLong | None
 
 
 class Line:
-    """Questions are answered in their order; what a cell says unasked waits for the next one, and is no answer to it.
+    """Questions are answered in their order; what a cell says unasked waits for the next one.
 
     Those that are asked while one is open go out together, at the loop's next turn.
     """
@@ -97,7 +97,7 @@ class Line:
 
     @property
     def _has_read_first(self) -> bool:
-        """Whether the cell can have read the first open question."""
+        """Whether the cell can have read the first open question, as far as it is known."""
         return len(self._open) > len(self._later) + bool(self._unsent)
 
     def _look(self) -> None:
